@@ -1,0 +1,1 @@
+"""Floor 4, the shell: MQTT, tasks, time and files."""

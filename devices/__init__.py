@@ -1,0 +1,1 @@
+"""Floor 3, one adapter per kind of arm."""

@@ -1,0 +1,1 @@
+"""Floor 3, decisions: pure, synchronous, no I/O."""

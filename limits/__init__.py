@@ -1,0 +1,1 @@
+"""Floor 2, the limits engine: records and arrays in, verdicts out."""

@@ -1,0 +1,1 @@
+"""Floor 1, what crosses the wire: records, codecs, errors, events."""

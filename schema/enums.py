@@ -1,0 +1,80 @@
+"""Enumerations of `Kinova.Api` with the numbers and names of the originals."""
+
+import enum
+
+
+class ControlMode(enum.IntEnum):
+    """Control modes of an arm; 3 and 9 are in no current revision."""
+
+    UNSPECIFIED_CONTROL_MODE = 0
+    ANGULAR_JOYSTICK = 1
+    CARTESIAN_JOYSTICK = 2
+    ANGULAR_TRAJECTORY = 4
+    CARTESIAN_TRAJECTORY = 5
+    CARTESIAN_ADMITTANCE = 6
+    JOINT_ADMITTANCE = 7
+    NULL_SPACE_ADMITTANCE = 8
+    FORCE_CONTROL = 10
+    FORCE_CONTROL_MOTION_RESTRICTED = 11
+    CARTESIAN_WAYPOINT_TRAJECTORY = 12
+    IDLE = 13
+
+
+class ControlConfigurationEvent(enum.IntEnum):
+    """Control configuration events; 3 and 15 are in no current revision."""
+
+    UNSPECIFIED_CONTROL_CONFIGURATION_EVENT = 0
+    ANGLE_UNIT_CHANGED = 1
+    GRAVITY_VECTOR_CHANGED = 2
+    JOINT_ADMITTANCE_CONFIGURATION_CHANGED = 4
+    NULL_ADMITTANCE_CONFIGURATION_CHANGED = 5
+    CARTESIAN_ADMITTANCE_CONFIGURATION_CHANGED = 6
+    JOINT_TORQUE_HYBRID_CONFIGURATION_CHANGED = 7
+    WRENCH_COMMAND_NORMAL_CONFIGURATION_CHANGED = 8
+    WRENCH_COMMAND_RESTRICTED_CONFIGURATION_CHANGED = 9
+    CONTROL_CONFIGURATION_FACTORY_RESTORED = 10
+    TOOL_CONFIGURATION_CHANGED = 11
+    PAYLOAD_CONFIGURATION_CHANGED = 12
+    CARTESIAN_REFERENCE_CHANGED = 13
+    CHANGE_CONTROL_MODE_FAILED = 14
+    JOINT_SPEED_SOFT_LIMITS_CHANGED = 16
+    TWIST_LINEAR_SOFT_LIMIT_CHANGED = 17
+    TWIST_ANGULAR_SOFT_LIMIT_CHANGED = 18
+    JOINT_ACCELERATION_SOFT_LIMITS_CHANGED = 19
+    DESIRED_TWIST_LINEAR_SPEED_CHANGED = 20
+    DESIRED_TWIST_ANGULAR_SPEED_CHANGED = 21
+    DESIRED_JOINT_SPEED_CHANGED = 22
+
+
+class CartesianReferenceFrame(enum.IntEnum):
+    """Frame that twist and wrench commands are expressed in."""
+
+    CARTESIAN_REFERENCE_FRAME_UNSPECIFIED = 0
+    CARTESIAN_REFERENCE_FRAME_MIXED = 1
+    CARTESIAN_REFERENCE_FRAME_TOOL = 2
+    CARTESIAN_REFERENCE_FRAME_BASE = 3
+
+
+class NotificationType(enum.IntEnum):
+    """How a subscription wants to be notified."""
+
+    NOTIFICATION_TYPE_UNSPECIFIED = 0
+    NOTIFICATION_TYPE_THRESHOLD = 1
+    NOTIFICATION_TYPE_FIX_RATE = 2
+    NOTIFICATION_TYPE_EVENT = 3
+
+
+class Permission(enum.IntFlag):
+    """Bits of `UserProfileHandle.permission`."""
+
+    NONE = 0
+    READ = 1
+    UPDATE = 2
+    DELETE = 4
+
+
+class ServiceVersion(enum.IntEnum):
+    """Version of the ControlConfig service."""
+
+    RESERVED_0 = 0
+    CURRENT_VERSION = 1

@@ -1,0 +1,26 @@
+"""Numbers that travel as proto `float`: held as the double that prints with the fewest digits."""
+
+import math
+import struct
+
+_FLOAT32 = struct.Struct("<f")
+_EXACT_INTEGER = 1 << 24
+
+
+def as_float32(value: float) -> float:
+    """Round to float32 and return the shortest decimal with the same float32; -0.0 becomes 0.0.
+
+    Raises:
+        OverflowError: the finite value does not fit a float32.
+    """
+    if value.is_integer() and -_EXACT_INTEGER < value < _EXACT_INTEGER:
+        return value + 0.0
+    if not math.isfinite(value):
+        return value
+    bits = _FLOAT32.pack(value)
+    exact: float = _FLOAT32.unpack(bits)[0]
+    for digits in range(6, 9):
+        short = float(f"{exact:.{digits}g}")
+        if _FLOAT32.pack(short) == bits:
+            return short + 0.0
+    return float(f"{exact:.9g}") + 0.0
