@@ -1,54 +1,18 @@
 """What the service asks of the code that speaks to one arm."""
 
-import enum
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from schema.messages import KinematicLimits, Message
-
-Slot = tuple[str, int]
-"""A config item's key and the number of the control mode (0 for an item without modes)."""
-
-
-class JointInfo(msgspec.Struct, frozen=True):
-    """One joint: name and type (`revolute`, `continuous`, `prismatic`)."""
-
-    name: str
-    type: str
-
-
-class Description(msgspec.Struct, frozen=True):
-    """What an arm is, read at each connect.
-
-    `hard_limits` in deg/s, deg/s², m/s, deg/s; `hard_source` is `hard:device` when the arm told them, else
-    `hard:profile`. `modes_settable` are the control modes the arm takes a request for. `payload_max` in kg, 0 unknown.
-    """
-
-    model: str
-    serial: str
-    firmware: str
-    joints: tuple[JointInfo, ...]
-    hard_limits: KinematicLimits
-    hard_source: str
-    payload_max: float
-    modes_settable: tuple[int, ...]
-    notes: tuple[str, ...] = ()
-    """What is not sure about the figures, in words."""
+from schema.arms import Description, Fault, Slot, Verb
+from schema.messages import Message
 
 
 class Snapshot(msgspec.Struct, frozen=True):
     """All values of an arm at one moment; `items` holds control_mode too."""
 
     items: dict[Slot, Message]
-
-
-class Verb(enum.StrEnum):
-    """What a command does to its slot."""
-
-    SET = "set"
-    RESET = "reset"
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -118,7 +82,7 @@ class ArmRefusedError(ArmError):
 
 
 class ArmAdapter(Protocol):
-    """One arm. Methods are called by one task at a time, `notices` by another.
+    """One arm. Methods are called by one task at a time.
 
     Class attributes: `modes` that take soft limits per item are in `handlers.config_items`; `resolution` is what the
     arm keeps of a value: radians for angular quantities (0 = float32 only).
@@ -165,8 +129,11 @@ class ArmAdapter(Protocol):
         """
         ...
 
-    def notices(self) -> AsyncIterator[Notice]:
-        """What the arm tells by itself, from now on, in order; ends when the adapter is closed."""
+    def watch(self, sink: Callable[[Notice], None]) -> None:
+        """Call `sink`, on the event loop, for each thing the arm tells by itself, in order, until the adapter is closed.
+
+        Set before `connect`. A callback rather than an iterator: ten thousand arms are rows, not tasks.
+        """
         ...
 
     async def close(self) -> None:
@@ -178,16 +145,6 @@ class ArmAdapter(Protocol):
 class FaultyArm(Protocol):
     """A simulated arm that can be told to misbehave (method SimFault)."""
 
-    def inject(self, fault: "Fault") -> None:
+    def inject(self, fault: Fault) -> None:
         """Begin a fault at once; `none` ends all."""
         ...
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """A simulated fault; times in ms, `for_ms` 0 = until `none`; `slot` narrows refuse and names foreign_change."""
-
-    name: str
-    for_ms: int = 0
-    delay_ms: int = 0
-    slot: Slot | None = None
-    value: Message | None = None
