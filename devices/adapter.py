@@ -130,7 +130,7 @@ class ArmAdapter(Protocol):
         ...
 
     def watch(self, sink: Callable[[Notice], None]) -> None:
-        """Call `sink`, on the event loop, for each thing the arm tells by itself, in order, until the adapter is closed.
+        """Call `sink` on the event loop for each thing the arm tells by itself, in order, until closed.
 
         Set before `connect`. A callback rather than an iterator: ten thousand arms are rows, not tasks.
         """
