@@ -22,6 +22,16 @@ PUBLIC = (
 )
 OF_ALICE = ("res/alice/plc-3/7-000123", "ntf/alice/plc-3/1")
 OF_DEVICES = ("dev/r12/cmd",)
+FORBIDDEN = (
+    "req/bob/plc-3/r12/GetGravityVector",
+    "req/alice/plc-4/r12/GetGravityVector",
+    "req/alice/plc-3/r12",
+    "req/alice/plc-3/r12/GetGravityVector/more",
+    "req/ALICE/plc-3/r12/GetGravityVector",
+    *(*PUBLIC, *OF_ALICE, *OF_DEVICES),
+    *("dev/r12/birth", "dev/r12/report", "../v2/any"),
+)
+"""What alice with client id plc-3 may not publish."""
 
 
 @pytest.fixture
@@ -86,42 +96,25 @@ async def test_a_user_may_send_requests_under_the_own_name_and_client_id(links: 
     assert got[0].topic == f"{ROOT}/req/alice/plc-3/r12/GetGravityVector"
 
 
-@pytest.mark.parametrize(
-    "topic",
-    [
-        "req/bob/plc-3/r12/GetGravityVector",
-        "req/alice/plc-4/r12/GetGravityVector",
-        "req/alice/plc-3/r12",
-        "req/alice/plc-3/r12/GetGravityVector/more",
-        "req/ALICE/plc-3/r12/GetGravityVector",
-        *PUBLIC,
-        *OF_ALICE,
-        *OF_DEVICES,
-        "dev/r12/birth",
-        "dev/r12/report",
-        "../v2/anything",
-    ],
-)
-async def test_a_user_may_publish_nothing_else(links: Links, plant: Mosquitto, topic: str) -> None:
+async def test_a_user_may_publish_nothing_else(links: Links, plant: Mosquitto) -> None:
     alice = await links.open("alice", "plc-3")
-    assert await outcome(alice, topic) == NOT_AUTHORIZED
-    service = await links.open("svc", "armbroker-main", "req/#", "state/#", "dev/#", "svc/+", "evt/#")
+    assert {topic: await outcome(alice, topic) for topic in FORBIDDEN} == dict.fromkeys(FORBIDDEN, NOT_AUTHORIZED)
+    service = await links.open("svc", "armbroker-main", "req/#", "state/#", "dev/#", "svc/+", "evt/#", "meta/#")
     async with peer(
         plant.port, "plc-3", user="alice", password=plant.passwords["alice"], protocol=aiomqtt.ProtocolVersion.V311
     ) as old:
-        await old.publish(f"{ROOT}/{topic}", "{}", qos=1)
+        for topic in FORBIDDEN:
+            await old.publish(f"{ROOT}/{topic}", "{}", qos=1)
         await old.publish(f"{ROOT}/req/alice/plc-3/r12/WhoAmI", "barrier", qos=1)
     assert (await take(service.messages(), 1))[0].payload == b"barrier"
 
 
-@pytest.mark.parametrize("topic", ["res/alice/../7", *PUBLIC, *OF_ALICE, *OF_DEVICES])
-async def test_the_service_may_publish_all_it_needs(links: Links, topic: str) -> None:
-    assert await outcome(await links.open("svc", "armbroker-main"), topic) == 0
-
-
-@pytest.mark.parametrize("topic", ["dev/r12/birth", "dev/r12/ack", "req/alice/plc-3/r12/Get", "svc/main/more"])
-async def test_the_service_may_publish_no_more_than_that(links: Links, topic: str) -> None:
-    assert await outcome(await links.open("svc", "armbroker-main"), topic) == NOT_AUTHORIZED
+async def test_the_service_may_publish_all_it_needs_and_no_more(links: Links) -> None:
+    service = await links.open("svc", "armbroker-main")
+    for topic in (*PUBLIC, *OF_ALICE, *OF_DEVICES):
+        assert await outcome(service, topic) == 0, topic
+    for topic in ("dev/r12/birth", "dev/r12/ack", "req/alice/plc-3/r12/WhoAmI", "svc/main/more", "../v2/any"):
+        assert await outcome(service, topic) == NOT_AUTHORIZED, topic
 
 
 async def test_the_service_reads_requests_and_its_own_documents(links: Links) -> None:
