@@ -5,7 +5,7 @@ from handlers.config_items import ConfigItem
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
 from handlers.request import Request
-from handlers.settling import same
+from handlers.settling import agrees, same
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
@@ -31,7 +31,7 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
     if not state.adopted or reported is None:
         raise not_read(state)
     desired = state.desired[slot]
-    differs = desired != reported and not same(slot[0], desired, reported, state.resolution_rad)
+    differs = not agrees(state, slot)
     return Answer(
         desired if request.envelope.view is View.DESIRED else reported,
         warnings=offline_warnings(state),

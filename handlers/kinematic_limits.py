@@ -5,7 +5,7 @@ from handlers.config_items import ITEMS
 from handlers.items import not_read, offline_warnings
 from handlers.outcome import Answer
 from handlers.request import Request
-from handlers.settling import same
+from handlers.settling import agrees
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
@@ -47,7 +47,7 @@ def _desired_speeds(values: Values) -> DesiredSpeeds:
 def _differs(state: ArmState, keys: set[tuple[str, int]]) -> tuple[bool, int]:
     """Whether desired and reported differ in any of the slots, and the newest unsettled revision of them."""
     slots = [slot for slot in state.reported if slot in keys]
-    differs = any(not same(slot[0], state.desired[slot], state.reported[slot], state.resolution_rad) for slot in slots)
+    differs = not all(agrees(state, slot) for slot in slots)
     return differs, max((state.pending_rev.get(slot, 0) for slot in slots if state.pending.get(slot)), default=0)
 
 

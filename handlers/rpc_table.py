@@ -101,6 +101,10 @@ RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _r
 """Every method by name, Kinova's thirty and our own."""
 
 
+SERVICE_METHODS = frozenset({"SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault"})
+"""Methods beyond the thirty of Kinova; all but SetControlMode need nothing of the arm."""
+
+
 def reply_message(name: str) -> type[Message] | None:
     """The message of a method's reply; None for a mapping or an unknown method."""
     row = RPC_TABLE.get(name)

@@ -3,9 +3,11 @@
 import enum
 import math
 
+from handlers.arm_state import ArmState
 from handlers.config_items import ANGLE_FIELDS, ITEMS, ConfigItem
 from handlers.direction import at_or_tighter
 from limits.bounds import close
+from schema.arms import Slot
 from schema.messages import Message
 
 
@@ -57,6 +59,12 @@ def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool
     quantity = ITEMS[key].quantity
     angular = quantity is not None and quantity.angular
     return _same_message(left, right, math.degrees(resolution_rad), angular=angular)
+
+
+def agrees(state: ArmState, slot: Slot) -> bool:
+    """Whether the desired value of a slot is the reported one."""
+    desired, reported = state.desired.get(slot), state.reported.get(slot)
+    return desired is not None and reported is not None and same(slot[0], desired, reported, state.resolution_rad)
 
 
 def classify(

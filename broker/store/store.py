@@ -24,6 +24,7 @@ from broker.store.writer import Writer
 FILE = "store.sqlite3"
 """Name of the file in the store's directory."""
 _PROBE_BYTES = 1024 * 1024
+_LATER_S = 0.05
 
 
 class Store(Reader):
@@ -43,11 +44,13 @@ class Store(Reader):
         self._committing: Batch | None = None
         self._commit: Future[None] | None = None
         self._scheduled = False
+        self._later: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._failed: asyncio.Future[None] | None = None
         self._error: StoreError | None = None
         self._scrub = Scrub(path, self._report)
         self._unchecked = False
+        self._closed = False
 
     @classmethod
     def open(cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES) -> "Store":
@@ -100,6 +103,20 @@ class Store(Reader):
         self._scheduled = True
         if self._committing is None:
             self._running_loop().call_soon(self._hand_over)
+
+    def flush_later(self) -> None:
+        """Commit the open batch within 50 ms: for marks that nobody waits for."""
+        if self._later is None:
+            self._later = self._running_loop().call_later(_LATER_S, self._flush_now)
+
+    def _flush_now(self) -> None:
+        self._later = None
+        self.flush_soon()
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was put into a batch is committed."""
+        return self._committing is None and not self._batch.due
 
     @property
     def failed(self) -> "asyncio.Future[None]":
@@ -170,7 +187,13 @@ class Store(Reader):
             self._scrub.start()
 
     def close(self) -> None:
-        """Commit what is open, call back, mark a clean end and close; blocks. A failed store is only closed."""
+        """Commit what is open, call back, mark a clean end and close; blocks; harmless when closed.
+
+        A failed store is only closed.
+        """
+        if self._closed:
+            return
+        self._closed = True
         self._scrub.stop()
         while self._error is None and (self._commit is not None or self._batch.due):
             if self._commit is None:

@@ -1,0 +1,19 @@
+"""The command `armbroker`, also `python -m broker`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; ends the process with 0, or as `broker.cli.exits` says."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"]:
+        from broker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need
+
+        sys.exit(run(arguments[1:]))
+    from broker.cli.commands import app  # noqa: PLC0415 - likewise
+
+    app(prog_name="armbroker")
+
+
+if __name__ == "__main__":
+    main()
