@@ -28,6 +28,7 @@ from schema.envelope import Stage
 from schema.errors import BrokerError
 from schema.messages import Empty, NotificationHandle
 
+NO_BOUND = (1 << 63) - 1
 PAGE_BYTES = 60_000 - 2_000
 """Most bytes of the events of one page: a page stays under 60 KiB with the reply around it."""
 
@@ -72,7 +73,7 @@ class Orders:
 
     def _history(self, session: ArmSession, query: HistoryQuery) -> Answer:
         page = self._ledger.store.history(
-            session.arm, query.after_rev, query.before_rev, query.item or None, query.limit
+            session.arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
         )
         return Answer({"changes": [_past(change) for change in page.changes], "more": page.more})
 
