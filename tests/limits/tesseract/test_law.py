@@ -105,6 +105,17 @@ def test_numbers_that_make_no_sense_are_refused(joint: SafetyJoint, key: str) ->
     assert safety_parameters([joint], compat=True).velocity.shape == (1,)
 
 
+def test_a_state_of_another_size_is_refused() -> None:
+    parameters = safety_parameters([JOINT, JOINT])
+    for position, velocity, key in (([0.0], [0.0, 0.0], "position"), ([0.0, 0.0], 0.0, "velocity")):
+        for bounds_of in (safety_bounds, published_bounds):
+            with pytest.raises(LimitsError) as caught:
+                bounds_of(parameters, position, velocity)
+            assert (caught.value.key, caught.value.bound) == (key, (2,))
+    with pytest.raises(LimitsError):
+        clamp_effort(safety_bounds(parameters, [0.0, 0.0], [0.0, 0.0]), [0.0])
+
+
 def test_a_joint_of_a_urdf() -> None:
     joint = UrdfJoint(
         name="elbow",
