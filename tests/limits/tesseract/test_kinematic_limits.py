@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limits.errors import LimitsError
+from limits.tesseract.joint_limits import JointLimits
 from limits.tesseract.kinematic_limits import (
     KinematicLimits,
     enforce_limits,
     kinematic_limits_equal,
+    kinematic_limits_of,
     matrices_equal,
     satisfies_limits,
     within_limits,
@@ -35,6 +37,18 @@ def test_matrices_compare_by_their_norm() -> None:
 def test_all_four_matrices_count() -> None:
     assert kinematic_limits_equal(limits_of([[-1.0, 2.0]]), limits_of([[-1.0, 2.00001]]))
     assert not kinematic_limits_equal(limits_of([[-1.0, 2.0]]), limits_of([[-1.0, 2.1]]))
+
+
+def test_the_bounds_of_joints_are_symmetric_but_for_the_position() -> None:
+    joint = JointLimits(lower=-1.0, upper=2.0, velocity=3.0, acceleration=4.0, jerk=5.0)
+    found = kinematic_limits_of([joint, JointLimits()])
+    assert [matrix.tolist() for matrix in found.matrices()] == [
+        [[-1.0, 2.0], [0.0, 0.0]],
+        [[-3.0, 3.0], [0.0, 0.0]],
+        [[-4.0, 4.0], [0.0, 0.0]],
+        [[-5.0, 5.0], [0.0, 0.0]],
+    ]
+    assert all(matrix.shape == (0, 2) for matrix in kinematic_limits_of([]).matrices())
 
 
 def test_the_interval_is_closed() -> None:
