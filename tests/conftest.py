@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
+settings.load_profile("armbroker")
 
 
 @pytest.fixture(scope="session")
