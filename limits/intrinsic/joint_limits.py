@@ -78,8 +78,8 @@ def check_joint_limits(
     check_sizes(limits, max_dof=max_dof)
     low, high = limits.min_position, limits.max_position
     for key, values, bound, wrong in (
-        ("min_position", low, high, ~((low <= high) & (low < np.inf))),
-        ("max_position", high, low, ~((low <= high) & (high > -np.inf))),
+        ("min_position", low, high, np.isnan(low) | (low > high) | (low == np.inf)),
+        ("max_position", high, low, np.isnan(high) | (high == -np.inf)),
         *((name, getattr(limits, name), None, ~(getattr(limits, name) >= 0)) for name in MAX_FIELDS),
     ):
         if wrong.any():

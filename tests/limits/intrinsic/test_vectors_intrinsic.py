@@ -27,9 +27,7 @@ def lines(place: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors(kind: str, vectors_dir: Path) -> None:
     found = lines(vectors_dir / f"{stem(kind)}.jsonl")
-    failed = [
-        reason for reason in map(RUNNERS[kind], found) if reason is not None and not reason.startswith("skip: ")
-    ]
+    failed = [reason for reason in map(RUNNERS[kind], found) if reason is not None and not reason.startswith("skip: ")]
     assert found
     assert not failed, "\n".join(failed[:5])
 
