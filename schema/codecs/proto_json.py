@@ -128,7 +128,7 @@ def _read_map(value: object, field: Field, key: str) -> dict[int, Any]:
         if not _MAP_KEY.fullmatch(text) or int(text) > limit:
             raise ProtoJsonError(key, f"key is no integer up to {limit}", text)
         entries[int(text)] = read(entry, field.type, f"{key}[{text}]")
-    return entries
+    return dict(sorted(entries.items()))
 
 
 def _read_field(value: object, field: Field, key: str) -> Any:

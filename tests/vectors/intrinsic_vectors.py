@@ -1,5 +1,6 @@
 """Runs one ground-truth vector of `intrinsic_*`: None when it passes, otherwise why not, or `skip: why`."""
 
+import enum
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,11 @@ from limits.intrinsic import (
     skeleton,
 )
 from schema import intrinsic
+from schema.codecs.intrinsic import decode_intrinsic
 from schema.codecs.proto_json import from_json, to_json
+from schema.codecs.protobuf import encode_message
+from schema.codecs.registry import MESSAGES
+from schema.errors import BrokerError
 
 Line = dict[str, Any]
 OK = "OK"
@@ -90,6 +95,15 @@ def vectors(fields: dict[str, Any]) -> joint_limits.JointLimitVectors:
     return joint_limits.vectors(**{name: floats(fields[name]) for name in joint_limits.FIELDS})
 
 
+def message_of(inputs: dict[str, Any], cls: Any, prefix: str = "") -> Any:
+    """The message that a vector gives in both forms, which must agree."""
+    record = from_json(inputs[f"{prefix}json"], cls)
+    decoded = decode_intrinsic(bytes.fromhex(inputs[f"{prefix}hex"]), cls)
+    if repr(decoded) != repr(record):
+        raise AssertionError(f"JSON gives {record}, the bytes give {decoded}")
+    return record
+
+
 def validate_mass(line: Line) -> str | None:
     def run() -> dict[str, Any]:
         inertia.check_mass(float(line["inputs"]["mass"]), compat=True)
@@ -133,7 +147,7 @@ def joint_limits_valid(line: Line) -> str | None:
 
 def joint_limits_from_proto(line: Line) -> str | None:
     def run() -> dict[str, Any]:
-        message = from_json(line["inputs"]["json"], intrinsic.JointLimits)
+        message = message_of(line["inputs"], intrinsic.JointLimits)
         limits = joint_limits_messages.joint_limits_from_message(message, max_dof=line["inputs"]["max_dof"])
         return {"code": OK, "limits": limits._asdict()}
 
@@ -144,8 +158,10 @@ def joint_limits_from_proto(line: Line) -> str | None:
 
 
 def written(line: Line, message: Any) -> str | None:
-    wanted = line["expected"]["json"]
-    return None if same(to_json(message), wanted) else f"{line['id']}: got {to_json(message)}, expected {wanted}"
+    wanted = line["expected"]
+    if same(to_json(message), wanted["json"]) and encode_message(message).hex() == wanted["hex"]:
+        return None
+    return f"{line['id']}: got {to_json(message)}, expected {wanted}"
 
 
 def joint_limits_to_proto(line: Line) -> str | None:
@@ -158,7 +174,7 @@ def joint_limits_to_update(line: Line) -> str | None:
 
 def update_joint_limits(line: Line) -> str | None:
     base = vectors(line["inputs"]["base"])
-    update = from_json(line["inputs"]["update_json"], intrinsic.JointLimitsUpdate)
+    update = message_of(line["inputs"], intrinsic.JointLimitsUpdate, "update_")
     try:
         merged = joint_limits_messages.merge_joint_limits(base, update)
     except LimitsError as error:
@@ -177,7 +193,7 @@ def joint_limits_equal(line: Line) -> str | None:
 def apply_joint_limit_update(line: Line) -> str | None:
     def run() -> dict[str, Any]:
         limits = from_json(line["inputs"]["limits_json"], component.ComponentLimits)
-        update = from_json(line["inputs"]["update_json"], intrinsic.JointLimitUpdate)
+        update = message_of(line["inputs"], intrinsic.JointLimitUpdate, "update_")
         return {
             "code": OK,
             "limits_json": to_json(component.apply_joint_limit_update(limits, update, compat=True)),
@@ -239,7 +255,7 @@ def matrix_from_proto(line: Line) -> str | None:
 
 
 def pose_from_proto(line: Line) -> str | None:
-    message = from_json(line["inputs"]["json"], intrinsic.Pose)
+    message = message_of(line["inputs"], intrinsic.Pose)
 
     def read(*, normalize: bool) -> dict[str, Any]:
         transform = geometry.pose_from_message(message, normalize=normalize, compat=True)
@@ -270,7 +286,7 @@ def pose_compose(line: Line) -> str | None:
 
 def affine_from_proto(line: Line) -> str | None:
     def run() -> dict[str, Any]:
-        message = from_json(line["inputs"]["json"], intrinsic.Affine3d)
+        message = message_of(line["inputs"], intrinsic.Affine3d)
         return {"code": OK, "matrix_3x4": geometry.affine_from_message(message, compat=True)}
 
     return compare(line, outcome(run, {"code": INVALID}))
@@ -349,6 +365,54 @@ def skeleton_check(line: Line) -> str | None:
     return None if line["expected"]["ok"] else f"{line['id']}: accepted, expected {line['expected']['fault']}"
 
 
+RECORDS: dict[str, Any] = {message.DESCRIPTOR.full_name: record for record, message in MESSAGES.items()}
+ENUMS: dict[str, type[enum.IntEnum]] = {
+    "enum:intrinsic_proto.Joint.Type": intrinsic.JointType,
+    "enum:intrinsic_proto.DynamicLimitsCheckMode": intrinsic.DynamicLimitsCheckMode,
+}
+
+
+def wire_enum(line: Line) -> str | None:
+    number = decode_intrinsic(b"\x08" + bytes.fromhex(line["hex"]), intrinsic.JointParameters).type
+    members = {member.value: member.name for member in ENUMS[line["message"]]}
+    found = members.get(int(number), int(number))
+    return None if found == line["json"] else f"{line}: got {found}"
+
+
+def wire(line: Line) -> str | None:
+    if line["message"] in ENUMS:
+        return wire_enum(line)
+    payload = bytes.fromhex(line["hex"])
+    record = decode_intrinsic(payload, RECORDS[line["message"]])
+    encoded = encode_message(record)
+    if not same(to_json(record), line["json"]):
+        return f"{line}: JSON is {to_json(record)}"
+    if repr(from_json(line["json"], type(record))) != repr(record):
+        return f"{line}: from JSON comes {from_json(line['json'], type(record))}"
+    if not line.get("map_order_free") and encoded != payload:
+        return f"{line}: encoded {encoded.hex()}"
+    return None if repr(decode_intrinsic(encoded, type(record))) == repr(record) else f"{line}: encoded {encoded.hex()}"
+
+
+def wire_decode(line: Line) -> str | None:
+    payload, cls = bytes.fromhex(line["hex"]), RECORDS[line["message"]]
+    try:
+        record = decode_intrinsic(payload, cls, drop_unknown=True)
+    except BrokerError as error:
+        return f"{line}: refused: {error}" if line["ok"] else None
+    if not line["ok"] or not same(to_json(record), line["json"]):
+        return f"{line}: got {record}"
+    canonical = bytes.fromhex(line["canonical_hex"])
+    if decode_intrinsic(canonical, cls, drop_unknown=True) != record:
+        return f"{line}: the canonical bytes are another record"
+    try:
+        decode_intrinsic(payload, cls)
+    except BrokerError as error:
+        return None if error.kind == "unknown_field" else f"{line}: refused: {error}"
+    encoded = encode_message(record)
+    return None if sorted(encoded) == sorted(canonical) else f"{line}: encoded {encoded.hex()}"
+
+
 RUNNERS: dict[str, Callable[[Line], str | None]] = {
     "validate_mass": validate_mass,
     "validate_inertia": validate_inertia,
@@ -375,5 +439,7 @@ RUNNERS: dict[str, Callable[[Line], str | None]] = {
     "dynamic_limits_check_mode": dynamic_limits_check_mode,
     "linear_dependency": linear_dependency,
     "skeleton_check": skeleton_check,
+    "intrinsic_wire": wire,
+    "intrinsic_wire_decode": wire_decode,
 }
 """Runner by the vector's `fn`, or by the file's name where its lines have none."""
