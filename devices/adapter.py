@@ -1,12 +1,16 @@
 """What the service asks of the code that speaks to one arm."""
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
 from schema.arms import Description, Fault, Slot, Verb
 from schema.messages import Message
+
+Setting = str | int | float | bool
+"""The value of an option of an arm."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -81,14 +85,26 @@ class ArmRefusedError(ArmError):
         self.name = name
 
 
+class AdapterSettingError(ArmError):
+    """A setting of an arm that its adapter cannot use; the text names arm, setting and value."""
+
+
+class Deadlines(NamedTuple):
+    """How long an adapter waits, in seconds: for a link, for the answer to a read, for the answer to a write."""
+
+    connect_s: float = 2.0
+    read_s: float = 2.0
+    write_s: float = 5.0
+
+
 class ArmAdapter(Protocol):
     """One arm. Methods are called by one task at a time.
 
-    Class attributes: `modes` that take soft limits per item are in `handlers.config_items`; `resolution` is what the
-    arm keeps of a value: radians for angular quantities (0 = float32 only).
+    What makes an outcome unknown is `ArmTimeoutError` alone; a cancelled write was sent and may take effect.
     """
 
     resolution_rad: float
+    """What the arm keeps of an angular quantity, in radians; 0 = float32 only, as for all other quantities."""
     methods: frozenset[str]
     """Names of the methods of the protocol that this arm can do."""
 
@@ -141,10 +157,42 @@ class ArmAdapter(Protocol):
         ...
 
 
+class ArmFleet(Protocol):
+    """The arms of one adapter in one service, and what they share."""
+
+    def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> ArmAdapter:
+        """Build the adapter of one arm; `options` are the arm's own settings.
+
+        Raises:
+            AdapterSettingError: unknown model or option, or a value out of bounds.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what the arms share, after all of them were closed; harmless when closed."""
+        ...
+
+
+class AdapterClass(Protocol):
+    """What `devices.registry` finds by name."""
+
+    def open_fleet(self, directory: Path) -> ArmFleet:
+        """Open what the arms of this adapter share; files only below `directory`.
+
+        Raises:
+            ArmError: it cannot be used.
+        """
+        ...
+
+
 @runtime_checkable
 class FaultyArm(Protocol):
     """A simulated arm that can be told to misbehave (method SimFault)."""
 
     def inject(self, fault: Fault) -> None:
-        """Begin a fault at once; `none` ends all."""
+        """Begin a fault at once; `none` ends all. Called on the event loop.
+
+        Raises:
+            ArmRefusedError: an unknown fault, or a `foreign_change` that the arm does not take; nothing changed.
+        """
         ...

@@ -24,9 +24,9 @@ TWIST_ANGULAR = Quantity("deg/s", angular=True)
 
 
 class Excess(NamedTuple):
-    """One component out of its bounds; `index` from 0, `above` tells which bound."""
+    """One component out of its bounds; `component` from 0, `above` tells which bound."""
 
-    index: int
+    component: int
     got: float
     bound: float
     above: bool
@@ -44,10 +44,7 @@ def _held(values: Sequence[float], quantity: Quantity, resolution_rad: float) ->
 
 def within(values: Sequence[float], low: float, high: Sequence[float]) -> bool:
     """Whether every value lies in [low, high[i]]: the quick test that most requests pass."""
-    for value, bound in zip(values, high, strict=True):
-        if not low <= value <= bound:
-            return False
-    return True
+    return all(low <= value <= bound for value, bound in zip(values, high, strict=True))
 
 
 def excesses(
@@ -68,8 +65,8 @@ def excesses(
     above = held > upper + np.abs(upper) * RELATIVE
     below = np.asarray(values, dtype=np.float64) < low
     return [
-        Excess(int(i), values[i], high[i] if above[i] else low, above=bool(above[i]))
-        for i in np.flatnonzero(above | below)
+        Excess(i, values[i], high[i] if above[i] else low, above=bool(above[i]))
+        for i in map(int, np.flatnonzero(above | below))
     ]
 
 
