@@ -40,6 +40,22 @@ def test_absent_scalars_freeze_with_a_warning() -> None:
     )
 
 
+def test_an_absent_bound_of_a_pair_is_zero() -> None:
+    found = joint_limits_of([joint(Limits(position=LimitPair(upper=1.0))), joint(Limits(position=LimitPair()))])
+    assert found.system.min_position.tolist() == [0.0, 0.0]
+    assert found.system.max_position.tolist() == [1.0, 0.0]
+
+
+def test_absent_positions_are_those_of_the_layer_outside() -> None:
+    found = joint_limits_of([joint(HARD, Limits(velocity=1.0)), joint(Limits(velocity=1.0))])
+    assert found.soft.min_position.tolist() == [-2.0, -math.inf]
+    assert found.soft.max_position.tolist() == [3.0, math.inf]
+
+
+def test_a_default_outside_the_bounds_is_taken() -> None:
+    assert joint_limits_of([joint(HARD, default=9.0)]).system.size == 1
+
+
 @pytest.mark.parametrize(
     ("one", "text"),
     [

@@ -6,7 +6,7 @@ import pytest
 from limits.errors import LimitsError
 from limits.intrinsic.skeleton import Part, axis_of, check_skeleton
 from schema.codecs.proto_json import from_json
-from schema.intrinsic import Joint, JointParameters, Point, Skeleton
+from schema.intrinsic import Joint, JointParameters, JointType, Point, Skeleton
 
 UNIT = {"orientation": {"w": 1.0}}
 
@@ -120,6 +120,13 @@ def test_axis_is_scaled_to_one() -> None:
     for axis in (None, Point(), Point(x=math.nan), Point(x=math.inf)):
         with pytest.raises(LimitsError, match="no direction"):
             axis_of(Joint(parameters=JointParameters(axis=axis)))
+
+
+def test_an_absent_type_is_revolute() -> None:
+    parameters = from_json({"axis": {"z": 1.0}}, JointParameters)
+    assert parameters.type is JointType.REVOLUTE
+    one_joint = [{**JOINTS[0], "parameters": {"axis": {"z": 1.0}}}, *JOINTS[1:]]
+    assert len(check_skeleton(skeleton(joints=one_joint)).joints) == 2
 
 
 def test_nothing_is_no_tree() -> None:

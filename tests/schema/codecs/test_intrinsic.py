@@ -6,7 +6,19 @@ from schema.codecs.intrinsic import decode_intrinsic
 from schema.codecs.protobuf import encode_message
 from schema.codecs.registry import MESSAGES
 from schema.errors import BrokerError
-from schema.intrinsic import Joint, JointLimitUpdate, JointParameters, JointType, LinearDependency, Point
+from schema.intrinsic import (
+    Joint,
+    JointLimits,
+    JointLimitUpdate,
+    JointParameters,
+    JointType,
+    LinearDependency,
+    Point,
+    Quaternion,
+    RepeatedDouble,
+    RotationalLimits,
+    Vector3,
+)
 
 
 def test_numbers_are_kept_as_they_are() -> None:
@@ -19,6 +31,18 @@ def test_presence_is_kept() -> None:
     payload = bytes.fromhex("190000000000000000")
     assert decode_intrinsic(payload, JointLimitUpdate) == JointLimitUpdate(max_velocity=0.0)
     assert encode_message(JointLimitUpdate(max_velocity=0.0)) == payload
+
+
+def test_an_empty_list_is_present() -> None:
+    present = JointLimits(max_velocity=RepeatedDouble())
+    assert encode_message(present).hex() == "1a00"
+    assert decode_intrinsic(b"\x1a\x00", JointLimits) == present
+    assert decode_intrinsic(b"", JointLimits).max_velocity is None
+
+
+def test_rotational_limits_are_kept() -> None:
+    record = RotationalLimits(min_rotation_angle=Vector3(), reference_quaternion_for_min_max=Quaternion(w=1.0))
+    assert decode_intrinsic(encode_message(record), RotationalLimits) == record
 
 
 def test_map_entries_without_key_or_value_are_zero() -> None:

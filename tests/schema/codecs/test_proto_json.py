@@ -65,6 +65,8 @@ def test_nan_goes_as_text() -> None:
 def test_defaults_are_left_out_and_presence_is_kept() -> None:
     assert to_json(intrinsic.Point()) == {}
     assert to_json(intrinsic.JointParameters()) == {}
+    assert to_json(intrinsic.JointParameters(dynamics=intrinsic.JointDynamics())) == {"dynamics": {}}
+    assert from_json({"dynamics": {}}, intrinsic.JointParameters).dynamics == intrinsic.JointDynamics()
     assert to_json(intrinsic.Joint(linear_dependency=intrinsic.LinearDependency())) == {"linearDependency": {}}
     assert to_json(intrinsic.JointLimitUpdate(min_position=0.0)) == {"minPosition": 0.0}
 
