@@ -6,7 +6,6 @@ later PUBACK.
 """
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
@@ -47,6 +46,7 @@ _RENEWAL_S = 60.0
 _STABLE_S = 1.0
 """A connection that lasted this long was a good one: the next loss is retried fast."""
 _CACHED_PROPERTIES = 256
+_CANCEL_AGAIN_S = 0.1
 
 
 class _Connection:
@@ -169,10 +169,7 @@ class MqttiumLink:
         """End the connection for good, without the will or (`will`) leaving it to be published."""
         self._closed = True
         if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait([self._keeper])
-            with contextlib.suppress(asyncio.CancelledError):
-                self._keeper.exception()
+            await _end(self._keeper)
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.client.disconnect(WITH_WILL if will else 0)
@@ -252,3 +249,13 @@ class MqttiumLink:
         self._changed.set()
         for callback in self._callbacks:
             callback(present)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel `task` until it is done; what it raised earlier is for `messages` to tell."""
+    while not task.done():
+        # asyncio.wait_for of Python 3.11 loses a cancellation that meets its result, so one may not be enough.
+        task.cancel()
+        await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
+    if not task.cancelled():
+        task.exception()

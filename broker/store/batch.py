@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sized
 
+import msgspec
+
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
@@ -21,9 +23,10 @@ class Journal:
     """Requests, changes, events and audit entries of a batch: added once, ended later."""
 
     def __init__(self) -> None:
-        self.requests: dict[RequestKey, RequestRow] = {}
+        self.requests: dict[int, RequestRow] = {}
+        self.request_numbers: dict[RequestKey, int] = {}
         self.request_updates: dict[int, RequestUpdate] = {}
-        self.replies: list[int] = []
+        self.replies: set[int] = set()
         self.changes: list[ChangeRow] = []
         self.change_updates: dict[int, ChangeUpdate] = {}
         self.events: list[EventRow] = []
@@ -35,9 +38,10 @@ class Journal:
     def add_request(self, row: RequestRow) -> None:
         """Remember a request; ValueError when its (user, conn, id) is in the batch already."""
         key = (row.user, row.conn, row.id)
-        if key in self.requests:
+        if key in self.request_numbers:
             raise ValueError(f"request {'/'.join(key)} is already in the batch")
-        self.requests[key] = row
+        self.request_numbers[key] = row.n
+        self.requests[row.n] = row
         self._saw(row.at_us)
 
     def update_request(self, update: RequestUpdate) -> None:
@@ -46,7 +50,7 @@ class Journal:
 
     def reply_published(self, n: int) -> None:
         """The reply of request `n` is no longer owed; wins over every update in the same batch."""
-        self.replies.append(n)
+        self.replies.add(n)
 
     def add_change(self, row: ChangeRow) -> None:
         """Store a change."""
@@ -70,6 +74,15 @@ class Journal:
     def audit(self, entry: bytes) -> None:
         """Append an entry to the audit chain."""
         self.audits.append(entry)
+
+    def latest(self, row: RequestRow) -> RequestRow:
+        """The request as it will be once this batch is committed."""
+        update = self.request_updates.get(row.n)
+        if update is not None:
+            row = msgspec.structs.replace(
+                row, outcome=update.outcome, settled=update.settled, reply_open=update.reply_open, rev=update.rev
+            )
+        return msgspec.structs.replace(row, reply_open=False) if row.n in self.replies else row
 
     def _saw(self, at_us: int) -> None:
         self.last_time_us = max(self.last_time_us, at_us)
@@ -132,3 +145,8 @@ class Batch(Journal):
             self.principals, self.meta,
         )  # fmt: skip
         return sum(map(len, parts))
+
+    @property
+    def due(self) -> bool:
+        """Whether there is anything to commit or to call back."""
+        return bool(self.callbacks or self.weight)

@@ -15,7 +15,7 @@ class ChangeState(enum.StrEnum):
 
 
 class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One arm: its counters and what was read of it. `published_seq` never falls, whatever is put."""
+    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone."""
 
     arm: str
     rev: int = 0

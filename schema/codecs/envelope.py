@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from schema.codecs.faults import FaultError, quote, step, wrong_type
+from schema.codecs.faults import FaultError, quote, unknown_field, wrong_type
 from schema.codecs.scalars import integer_reader, read_bool, read_integer, read_string
 from schema.codecs.times import parse_time
 from schema.envelope import RequestEnvelope, View, Wait
@@ -34,7 +34,9 @@ def check_id(value: str) -> str:
         FaultError: `bad_request_field`.
     """
     if not _ID.fullmatch(value):
-        raise FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
+        fault = FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
+        fault.below("id")
+        raise fault
     return value
 
 
@@ -103,6 +105,7 @@ def _word_reader(words: type[enum.IntEnum]) -> Callable[[object], enum.IntEnum]:
 
 
 _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "id": ("id", read_string),
     "params": ("params", _read_params),
     "if_rev": ("if_rev", integer_reader(*RANGES[Kind.UINT64])),
     "dry_run": ("dry_run", read_bool),
@@ -113,11 +116,8 @@ _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "reason": ("reason", lambda value: check_reason(read_string(value))),
     "unit": ("unit", lambda value: check_unit(read_string(value))),
     "view": ("view", _word_reader(View)),
-    "id": ("id", lambda value: check_id(read_string(value))),
 }
 """Field of the document: field of the record and its reader."""
-
-_KNOWN = ", ".join(_FIELDS)
 
 
 def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
@@ -127,17 +127,28 @@ def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
         BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` if the document has an id.
     """
     if type(document) is not dict:
-        raise BrokerError("malformed", "the request: an object is needed")
-    values: dict[str, Any] = {"padded": padded}
-    name = ""
+        raise BrokerError("malformed", "the payload: an object is needed")
     try:
-        for name, value in document.items():
-            if name not in _FIELDS:
-                raise FaultError("unknown_field", f"a request has no such field, only: {_KNOWN}")  # noqa: TRY301
-            field, read = _FIELDS[name]
-            values[field] = read(value)
+        values = _read_fields(document)
     except FaultError as fault:
-        refusal = fault.as_refusal(step(name))
+        refusal = fault.as_refusal()
         refusal.request_id = valid_id(document.get("id"))
         raise refusal from None
-    return RequestEnvelope(**values)
+    return RequestEnvelope(**values, padded=padded)
+
+
+def _read_fields(document: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the record; the bounds of the id are checked last."""
+    values: dict[str, Any] = {}
+    for name, value in document.items():
+        if name not in _FIELDS:
+            raise unknown_field(name, "a request", _FIELDS)
+        field, read = _FIELDS[name]
+        try:
+            values[field] = read(value)
+        except FaultError as fault:
+            fault.below(name)
+            raise
+    if "id" in values:
+        check_id(values["id"])
+    return values

@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import NoReturn
 
 from schema.errors import BrokerError
 
 QUOTED = 60
 """Most characters of a value that a message repeats."""
+PATH = 200
+"""Most characters of a path in a message."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
 _TYPES: dict[type, str] = {
@@ -34,12 +37,14 @@ class FaultError(Exception):
 
     def below(self, step: str) -> None:
         """Put a field name or `[index]` before the path."""
-        self.path = f"{step}{'.' if self.path and self.path[0] != '[' else ''}{self.path}"
+        dot = "." if self.path and not self.path.startswith("[") else ""
+        self.path = f"{step}{dot}{self.path}"
 
-    def as_refusal(self, path: str) -> BrokerError:
-        """The refusal, with `path` before the fault's own."""
-        self.below(path)
-        return BrokerError(self.kind, f"{self.path.lstrip('.') or 'the document'}: {self.text}")
+    def as_refusal(self, path: str = "") -> BrokerError:
+        """The refusal, with `path`, if any, before the fault's own."""
+        if path:
+            self.below(path)
+        return BrokerError(self.kind, f"{self.path[:PATH] or 'the payload'}: {self.text}")
 
 
 def quote(value: object) -> str:
@@ -51,6 +56,13 @@ def quote(value: object) -> str:
 def step(key: str) -> str:
     """A key as a step of a path: as it is, or quoted if it is no plain name."""
     return key if _PLAIN_KEY.fullmatch(key) else quote(key)
+
+
+def unknown_field(key: str, owner: str, known: Iterable[str]) -> FaultError:
+    """The fault of a key that `owner`, which has the `known` ones, does not have."""
+    fault = FaultError("unknown_field", f"{owner} has no such field, only: {', '.join(known) or 'none'}")
+    fault.below(step(key))
+    return fault
 
 
 def wrong_type(value: object, need: str) -> NoReturn:

@@ -71,7 +71,7 @@ class JsonCodec(PlainCodec):
         try:
             document = decode_json(document_bytes)
         except FaultError as fault:
-            refusal = fault.as_refusal("the request")
+            refusal = fault.as_refusal()
             refusal.request_id = _find_id(document_bytes)
             raise refusal from None
         return read_envelope(document, padded=len(document_bytes) != len(payload))

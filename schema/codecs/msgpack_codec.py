@@ -6,7 +6,7 @@ import msgpack
 import msgspec
 
 from schema.codecs.envelope import read_envelope
-from schema.codecs.faults import FaultError
+from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.tree import check_tree
 from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope
@@ -51,7 +51,7 @@ def _decode(payload: bytes) -> Any:
     except msgpack.ExtraData as error:
         raise FaultError("malformed", f"{len(error.extra)} bytes follow the document") from None
     except ValueError as error:
-        raise FaultError("malformed", f"no MessagePack ({type(error).__name__})") from None
+        raise FaultError("malformed", f"no MessagePack: {str(error)[:QUOTED] or type(error).__name__}") from None
     check_tree(document)
     return document
 
@@ -84,7 +84,7 @@ class MsgpackCodec(PlainCodec):
         try:
             document = _decode(payload)
         except FaultError as fault:
-            refusal = fault.as_refusal("the request")
+            refusal = fault.as_refusal()
             refusal.request_id = _find_id(payload)
             raise refusal from None
         return read_envelope(document)

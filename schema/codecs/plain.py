@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from schema.codecs import scalars
-from schema.codecs.faults import FaultError, quote, step, wrong_type
+from schema.codecs.faults import FaultError, quote, step, unknown_field, wrong_type
 from schema.fields import Field, Kind, fields_of
 from schema.messages import Message
 
@@ -144,12 +144,12 @@ def _read_list(convert: Convert) -> Convert:
         if type(values) is not list:
             wrong_type(values, "a list")
         done: list[Any] = []
-        try:
-            for value in values:
-                done.append(convert(value))  # noqa: PERF401 - its length is the place of a fault
-        except FaultError as fault:
-            fault.below(f"[{len(done)}]")
-            raise
+        for index, value in enumerate(values):
+            try:
+                done.append(convert(value))
+            except FaultError as fault:
+                fault.below(f"[{index}]")
+                raise
         return tuple(done)
 
     return read
@@ -184,7 +184,6 @@ def _reader(cls: type[Message]) -> Convert:
         elif field.repeated:
             convert = _read_list(convert)
         plan[field.name] = convert
-    fields = ", ".join(plan) or "none"
 
     def read(mapping: object) -> Message:
         if type(mapping) is not dict:
@@ -193,9 +192,7 @@ def _reader(cls: type[Message]) -> Convert:
         for name, value in mapping.items():
             convert = plan.get(name)
             if convert is None:
-                fault = FaultError("unknown_field", f"{cls.__name__} has no such field, only: {fields}")
-                fault.below(step(name))
-                raise fault
+                raise unknown_field(name, cls.__name__, plan)
             try:
                 values[name] = convert(value)
             except FaultError as fault:

@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as Generated
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from schema.codecs.faults import FaultError
+from schema.codecs.faults import FaultError, step
 from schema.codecs.registry import MESSAGES
 from schema.codecs.scalars import read_double, read_float32, rounded
 from schema.fields import Field, Kind, fields_of
@@ -142,12 +142,12 @@ def _read_one(field: Field, *, strict: bool) -> Convert:
 def _read_list(convert: Convert) -> Convert:
     def read(values: Any) -> tuple[Any, ...]:
         done: list[Any] = []
-        try:
-            for value in values:
-                done.append(convert(value))  # noqa: PERF401 - its length is the place of a fault
-        except FaultError as fault:
-            fault.below(f"[{len(done)}]")
-            raise
+        for index, value in enumerate(values):
+            try:
+                done.append(convert(value))
+            except FaultError as fault:
+                fault.below(f"[{index}]")
+                raise
         return tuple(done)
 
     return read
@@ -155,12 +155,19 @@ def _read_list(convert: Convert) -> Convert:
 
 def _read_map(convert: Convert) -> Convert:
     def read(values: Any) -> dict[Any, Any]:
-        return {key: convert(value) for key, value in sorted(values.items())}
+        done: dict[Any, Any] = {}
+        for key in sorted(values):
+            try:
+                done[key] = convert(values[key])
+            except FaultError as fault:
+                fault.below(step(str(key)))
+                raise
+        return done
 
     return read
 
 
-def _step(field: Field, *, strict: bool) -> tuple[str, bool, Convert]:
+def _field_plan(field: Field, *, strict: bool) -> tuple[str, bool, Convert]:
     """Name, whether presence counts, and how to read the value."""
     convert = _read_one(field, strict=strict)
     if field.key is not None:
@@ -173,18 +180,18 @@ def _step(field: Field, *, strict: bool) -> tuple[str, bool, Convert]:
 @cache
 def _reader(cls: type[Message], strict: bool) -> Convert:
     """How to read the generated message of a record class."""
-    plan = tuple(_step(field, strict=strict) for field in fields_of(cls))
+    plan = tuple(_field_plan(field, strict=strict) for field in fields_of(cls))
 
     def read(message: Generated) -> Message:
         values: dict[str, Any] = {}
-        name = ""
-        try:
-            for name, has_presence, convert in plan:
-                if not has_presence or message.HasField(name):
-                    values[name] = convert(getattr(message, name))
-        except FaultError as fault:
-            fault.below(name)
-            raise
+        for name, has_presence, convert in plan:
+            if has_presence and not message.HasField(name):
+                continue
+            try:
+                values[name] = convert(getattr(message, name))
+            except FaultError as fault:
+                fault.below(name)
+                raise
         return cls(**values)
 
     return read

@@ -12,6 +12,7 @@ from schema.codecs.json_codec import decode_json
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
 from schema.envelope import ErrorBody, Event, Reply, RequestEnvelope, View, Violation, Wait, Warned
+from schema.errors import BrokerError
 from schema.messages import Message
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
 from schema.proto.kinova import errors_pb2
@@ -34,15 +35,15 @@ class ProtobufCodec:
         Raises:
             BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
         """
+        if not payload:
+            raise BrokerError("malformed", "the payload: it is empty")
         request_id = ""
         try:
-            if not payload:
-                raise FaultError("malformed", "the payload is empty")  # noqa: TRY301
             request = parse(payload, wire.Request)
             request_id = valid_id(request.id)
             refuse_unknown(request, payload)
         except FaultError as fault:
-            refusal = fault.as_refusal("the request")
+            refusal = fault.as_refusal()
             refusal.request_id = request_id
             raise refusal from None
         return _read_request(request, request_id)
@@ -128,14 +129,10 @@ def _read_request(request: wire.Request, request_id: str) -> RequestEnvelope:
     Raises:
         BrokerError: `bad_request_field`.
     """
-    name = ""
     try:
-        for name, check in _CHECKS.items():
-            value = getattr(request, name)
-            if value:
-                check(value)
+        _check_fields(request)
     except FaultError as fault:
-        refusal = fault.as_refusal(name)
+        refusal = fault.as_refusal()
         refusal.request_id = request_id
         raise refusal from None
     return RequestEnvelope(
@@ -151,6 +148,19 @@ def _read_request(request: wire.Request, request_id: str) -> RequestEnvelope:
         unit=request.unit,
         view=View(request.view),
     )
+
+
+def _check_fields(request: wire.Request) -> None:
+    for name, check in _CHECKS.items():
+        value = getattr(request, name)
+        try:
+            if value:
+                check(value)
+        except FaultError as fault:
+            fault.below(name)
+            raise
+    if request.id:
+        check_id(request.id)
 
 
 def _word_check(words: type[enum.IntEnum]) -> Callable[[int], None]:
@@ -176,7 +186,6 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "reason": check_reason,
     "unit": check_unit,
     "view": _word_check(View),
-    "id": check_id,
 }
 """The fields with bounds narrower than their types; zero and empty mean absent."""
 
