@@ -1,18 +1,11 @@
-import importlib.util
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PLACE = Path(__file__).parents[2] / "vectors" / "intrinsic_vectors.py"
-SPEC = importlib.util.spec_from_file_location("intrinsic_vectors", PLACE)
-assert SPEC is not None
-assert SPEC.loader is not None
-MODULE = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(MODULE)
-RUNNERS: dict[str, Callable[[dict[str, Any]], str | None]] = MODULE.RUNNERS
+from tests.vectors.intrinsic_vectors import RUNNERS
+
 KINDS = sorted(RUNNERS)
 
 
