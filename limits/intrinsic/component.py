@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from limits.errors import LimitsError
+from limits.intrinsic.geometry import unit_vector
 from schema.fields import Double
 from schema.intrinsic import JointLimitUpdate, LimitPair, Point
 from schema.messages import Message
@@ -52,20 +53,22 @@ UNLIMITED = ComponentLimits(
 )
 
 
-def check_component_limits(limits: ComponentLimits, *, key: str, joint: str | None = None) -> None:
-    """Require ordered bounds and scalars of at least 0, nothing NaN.
+def check_component_limits(
+    limits: ComponentLimits, *, key: str, joint: str | None = None, compat: bool = False
+) -> None:
+    """Require ordered bounds and scalars of at least 0; NaN passes in `compat` only.
 
     Raises:
         LimitsError: naming the field.
     """
     pair = limits.fixed_limits
-    if pair is not None and not pair.lower <= pair.upper:
+    if pair is not None and not (pair.lower <= pair.upper or (compat and not pair.lower > pair.upper)):
         raise LimitsError(
             "bounds leave no position", joint=joint, key=f"{key}.lower", value=pair.lower, bound=pair.upper
         )
     for name in SCALARS:
         value = getattr(limits, name)
-        if not value >= 0:
+        if value < 0 or not (compat or value >= 0):
             raise LimitsError("negative or not a number", joint=joint, key=f"{key}.{name}", value=value, bound=0.0)
 
 
@@ -117,11 +120,7 @@ def check_component(component: Component, *, joint: str | None = None) -> None:
 def _axis(component: Component, joint: str | None) -> Point:
     if component.axis is None or component.motion_type == MotionType.MOTION_TYPE_FIXED:
         return Point(z=1.0)
-    x, y, z = component.axis.x, component.axis.y, component.axis.z
-    length = math.hypot(x, y, z)
-    if not (length > 0 and math.isfinite(length)):
-        raise LimitsError("no direction", joint=joint, key="axis", value=(x, y, z))
-    return Point(x=x / length, y=y / length, z=z / length)
+    return unit_vector(component.axis, joint=joint)
 
 
 def _scalars(limits: ComponentLimits, instead_of_infinite: ComponentLimits) -> dict[str, float]:
@@ -161,31 +160,23 @@ def normalize_component(component: Component, *, joint: str | None = None, compa
     given = component.system_limits or UNLIMITED
     for key, limits in (("system_limits", given), ("application_limits", component.application_limits)):
         if limits is not None:
-            _check_not_negative(limits, key, joint)
+            check_component_limits(limits, key=key, joint=joint, compat=True)
     system = ComponentLimits(fixed_limits=given.fixed_limits or UNLIMITED_PAIR, **_scalars(given, given))
     wanted = component.application_limits or system
     application = ComponentLimits(fixed_limits=wanted.fixed_limits or system.fixed_limits, **_scalars(wanted, system))
     check_application_within(system, application, joint=joint)
     value = _raw_value(component, application.fixed_limits or UNLIMITED_PAIR)
     if not (compat or (math.isfinite(value) and component.raw_value in (None, value))):
-        bounds = application.fixed_limits
-        raise LimitsError("no finite value within the bounds", joint=joint, key="raw_value", value=value, bound=bounds)
+        raise LimitsError(
+            "no finite value within the bounds",
+            joint=joint,
+            key="raw_value",
+            value=component.raw_value,
+            bound=application.fixed_limits,
+        )
     return Component(
         motion_type=MotionType(motion), raw_value=value, system_limits=system, axis=axis, application_limits=application
     )
-
-
-def _check_not_negative(limits: ComponentLimits, key: str, joint: str | None) -> None:
-    """What the reference's reader refuses: scalars below 0, a lower bound above the upper one; NaN passes."""
-    pair = limits.fixed_limits
-    if pair is not None and pair.lower > pair.upper:
-        raise LimitsError(
-            "bounds leave no position", joint=joint, key=f"{key}.lower", value=pair.lower, bound=pair.upper
-        )
-    for name in SCALARS:
-        value = getattr(limits, name)
-        if value < 0:
-            raise LimitsError("negative", joint=joint, key=f"{key}.{name}", value=value, bound=0.0)
 
 
 def apply_joint_limit_update(

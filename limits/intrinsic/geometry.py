@@ -75,6 +75,18 @@ def point_from_array(values: Array) -> Point:
     return Point(x=x, y=y, z=z)
 
 
+def unit_vector(axis: Point, *, joint: str | None = None) -> Point:
+    """The direction of a joint's axis, with length 1.
+
+    Raises:
+        LimitsError: the axis is zero or not finite.
+    """
+    length = math.hypot(axis.x, axis.y, axis.z)
+    if not (length > 0 and math.isfinite(length)):
+        raise LimitsError("no direction", joint=joint, key="axis", value=(axis.x, axis.y, axis.z))
+    return Point(x=axis.x / length, y=axis.y / length, z=axis.z / length)
+
+
 def _unit_quaternion(message: Quaternion | None, *, normalize: bool, key: str) -> Array:
     found = message or Quaternion()
     values = np.array([found.x, found.y, found.z, found.w])

@@ -1,13 +1,12 @@
 """Skeleton: the tree of links, joints and frames, and the order of the degrees of freedom."""
 
 import enum
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from limits.errors import LimitsError
 from limits.intrinsic.dependency import is_fixed
-from limits.intrinsic.geometry import pose_from_message
+from limits.intrinsic.geometry import pose_from_message, unit_vector
 from schema.intrinsic import CoordinateFrame, Element, Joint, JointParameters, JointType, Link, Point, Skeleton
 
 
@@ -124,11 +123,7 @@ def axis_of(joint: Joint) -> Point:
     Raises:
         LimitsError: the axis is absent, zero or not finite.
     """
-    axis = (joint.parameters or JointParameters()).axis or Point()
-    length = math.hypot(axis.x, axis.y, axis.z)
-    if not (length > 0 and math.isfinite(length)):
-        raise LimitsError("no direction", joint=joint_label(joint), key="axis", value=(axis.x, axis.y, axis.z))
-    return Point(x=axis.x / length, y=axis.y / length, z=axis.z / length)
+    return unit_vector((joint.parameters or JointParameters()).axis or Point(), joint=joint_label(joint))
 
 
 def _check_joint(joint: Joint) -> None:
