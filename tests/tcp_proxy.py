@@ -8,12 +8,17 @@ PUBACK = 0x40
 
 
 class TcpProxy:
-    """Forwards connections to `target` of 127.0.0.1; `sent` holds the bytes of each connection's client."""
+    """Forwards connections to port `target` of 127.0.0.1.
+
+    `sent` holds what each connection's client sent; while `refusing`, connections are aborted and counted in
+    `refused`; while `forwarding` is not set, what clients send is kept back.
+    """
 
     def __init__(self, target: int) -> None:
         self.port = 0
         self.sent: list[bytearray] = []
         self.refusing = False
+        self.refused = 0
         self.forwarding = asyncio.Event()
         self.forwarding.set()
         self._target = target
@@ -50,6 +55,7 @@ class TcpProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if self.refusing or task is None:
+            self.refused += 1
             writer.transport.abort()
             return
         self._tasks.add(task)
