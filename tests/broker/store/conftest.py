@@ -1,6 +1,9 @@
 """Stores in a temporary directory, and rows with something in every column."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+import resource
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +68,44 @@ def reopen(tmp_path: Path) -> Iterator[Callable[[], Store]]:
     yield open_store
     while opened:
         opened.pop().close()
+
+
+@pytest.fixture
+def committed() -> Callable[[Store], Awaitable[None]]:
+    """Flushes, and waits for the commit."""
+
+    async def flush(store: Store) -> None:
+        done = asyncio.get_running_loop().create_future()
+        store.batch.on_commit(lambda: done.set_result(None))
+        store.flush_soon()
+        await done
+
+    return flush
+
+
+@pytest.fixture
+def fill_up() -> Callable[[Store], None]:
+    """Lets the writer's file grow no further, as on a full disk."""
+
+    def fill(store: Store) -> None:
+        connection = store._writer._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+
+    return fill
+
+
+@pytest.fixture
+def files_at_most() -> Callable[[int], AbstractContextManager[None]]:
+    """No file of this process can grow beyond a size, while in the context."""
+
+    @contextmanager
+    def limit(size: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limit

@@ -1,5 +1,4 @@
-import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from broker.store.rows import (
     ArmRow,
@@ -20,13 +19,7 @@ ARM = ArmRow(
 ITEM = ItemRow(arm="arm1", key="twist", mode=2, desired=b"d", desired_rev=3, last_rev=3, reported=b"r")
 HANDLE = HandleRow(identifier=4, user="alice", conn="alice-hmi", arm="arm1", topic="mode", created_us=1, last_seen_us=2)
 Reopen = Callable[[], Store]
-
-
-async def committed(store: Store) -> None:
-    done = asyncio.get_running_loop().create_future()
-    store.batch.on_commit(lambda: done.set_result(None))
-    store.flush_soon()
-    await done
+Committed = Callable[[Store], Awaitable[None]]
 
 
 def test_a_new_store_is_empty(reopen: Reopen) -> None:
@@ -41,7 +34,7 @@ def test_every_start_is_an_epoch(reopen: Reopen) -> None:
     assert [reopen().load().epoch for _ in range(3)] == [1, 2, 3]
 
 
-async def test_rows_come_back_as_they_were_put(reopen: Reopen) -> None:
+async def test_rows_come_back_as_they_were_put(reopen: Reopen, committed: Committed) -> None:
     store = reopen()
     store.load()
     store.batch.put_arm(ArmRow(arm="arm1"))
@@ -98,7 +91,7 @@ async def test_open_requests_are_unsettled_or_owe_a_reply(
 
 
 async def test_an_open_change_counts_the_unclean_starts_that_found_it(
-    reopen: Reopen, make_change: Callable[..., ChangeRow]
+    reopen: Reopen, committed: Committed, make_change: Callable[..., ChangeRow]
 ) -> None:
     store = reopen()
     store.load()
@@ -121,7 +114,7 @@ async def test_an_open_change_counts_the_unclean_starts_that_found_it(
 
 
 async def test_events_are_unpublished_until_they_are_marked(
-    reopen: Reopen, make_event: Callable[..., EventRow], make_request: Callable[..., RequestRow]
+    reopen: Reopen, committed: Committed, make_event: Callable[..., EventRow], make_request: Callable[..., RequestRow]
 ) -> None:
     store = reopen()
     for arm in ("arm1", "arm2", "arm3"):

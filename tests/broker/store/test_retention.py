@@ -99,11 +99,10 @@ async def test_steps_are_small_and_pass_over_what_stays(
     assert [n for n in range(1, 21) if store.request(n)] == [*range(1, 8), 20]
 
 
-async def test_a_purge_of_a_failed_store_fails(reopen: Reopen, make_request: Callable[..., RequestRow]) -> None:
+async def test_a_purge_of_a_failed_store_fails(reopen: Reopen, fill_up: Callable[[Store], None]) -> None:
     store = reopen()
-    connection = store._writer._connection
-    connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}").fetchall()
-    store.batch.add_request(make_request(1, outcome=bytes(100_000)))
+    fill_up(store)
+    store.batch.set_meta("key", "x" * 100_000)
     store.flush_soon()
     with pytest.raises(StoreFullError):
         await store.failed
