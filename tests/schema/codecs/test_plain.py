@@ -81,6 +81,8 @@ def test_every_kind_of_field() -> None:
     assert document["maybe_flag"] is False
     assert list(document["by_name"].items()) == [("a", {"number": 1}), ("b", {"number": 2})]
     assert document["by_number"] == {"-2": 0.0, "10": 1.5}
+    known = Everything(data=record.data, by_name=record.by_name, by_number=record.by_number)
+    assert from_plain(to_plain(known), Everything) == known
 
 
 def test_unknown_numbers_from_arms_stay_numbers() -> None:
