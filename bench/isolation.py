@@ -3,8 +3,8 @@
 
 Starts a Mosquitto with `max_inflight_messages 20` and the service with 100 simulated arms at latency 0. Sends changes
 to 99 arms at a steady rate in short windows; in every second window one more arm hangs, with its own changes arriving
-all the time. Prints p50 and p99 of the others for both kinds of window and their ratio. The windows alternate, so that a
-machine that gets slower or faster meanwhile does not decide the result.
+all the time. Prints p50 and p99 of the others for both kinds of window, and their ratio. The windows alternate, so that
+a machine that gets slower or faster meanwhile does not decide the result.
 
     bench/isolation.py [--rate 200] [--windows 6] [--seconds 5]
 """
