@@ -76,7 +76,7 @@ class Outbox:
                 continue
             self._waiting.popleft()
             self._under_way.append((receipt, publication))
-        if self._under_way and self._timer is None:
+        if self._timer is None and (self._under_way or (self._waiting and self._link.connected)):
             self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
         if not self.backlog:
             self._idle.set()
