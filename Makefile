@@ -14,7 +14,7 @@ check: $(READY)
 	scripts/check
 
 bench: $(READY)
-	$(VENV)/bin/python bench/run.py $(ARGS)
+	for each in bench/*.py; do echo "== $$each" && $(VENV)/bin/python "$$each" || exit; done
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
