@@ -182,11 +182,11 @@ class Endings:
         earlier = [
             other
             for other in session.unsettled()
-            if other is not job and other.slot == slot and other.phase is not Phase.DONE and 0 < other.rev < job.rev
+            if other is not job and other.slot == slot and 0 < other.rev < job.rev
         ]
         wish = earlier[-1].wanted if earlier else None
         self._ledger.desire(session, slot, wish if wish is not None else state.reported[slot])
-        if wish is not None:
+        if earlier:
             state.desired_rev[slot] = earlier[-1].rev
         session.reverts += 1
         self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")

@@ -99,12 +99,14 @@ class Ledger:
         """Store an arm's counters as they stand."""
         self.store.batch.put_arm(session.row())
 
-    def desire(self, session: ArmSession, slot: Slot, value: Message) -> int:
-        """Give a slot a new desired value in a new revision; the caller stores slot and arm."""
+    def desire(self, session: ArmSession, slot: Slot, value: Message | None) -> int:
+        """Give a slot a new desired value (None: a later wish stays) in a new revision; the caller stores both."""
         state = session.state
         state.rev += 1
-        state.desired[slot] = value
-        state.desired_rev[slot] = state.last_rev[slot] = state.rev
+        state.last_rev[slot] = state.rev
+        if value is not None:
+            state.desired[slot] = value
+            state.desired_rev[slot] = state.rev
         return state.rev
 
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:

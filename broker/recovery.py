@@ -76,8 +76,9 @@ def _job(row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJo
         phase=Phase.ACCEPTED if row.state == ChangeState.ACCEPTED else Phase.WRITING,
         epoch=row.epoch,
         cmd_seq=row.cmd_seq,
-        before=unpack(row.before, item.message) if row.before is not None else None,
+        committed=True,
         recovered=True,
+        resumed=row.state != ChangeState.ACCEPTED,
     )
     if request is not None and request.outcome:
         job.replied = Stage.STORED
@@ -103,12 +104,13 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
         if job.request_n:
             settler.unsettled[job.request_n] = job
         job.reverts = session.reverts
-        session.jobs.append(job)
+        job.before = state.reported.get(job.slot)
         if row.starts >= QUARANTINE_STARTS:
             text = f"the service ended uncleanly {row.starts} times while this change was open"
             settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
         else:
-            settler.start_clocks(session, job)
+            session.jobs.append(job)
+            settler.deadlines.start(session, job)
 
 
 def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:
