@@ -34,6 +34,8 @@ class ArmState:
     resolution_rad: float
     model: str = ""
     """The model that the settings name; a model of `limits.kinova_models` has a profile."""
+    model: str = ""
+    """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False
     queue_limit: int = 256
     faults_allowed: bool = False

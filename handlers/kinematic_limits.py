@@ -9,6 +9,7 @@ from handlers.request import Request
 from handlers.settling import agrees
 from limits.kinova_models import MODELS
 from schema.arms import Slot
+from limits.kinova_models import MODELS
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
@@ -68,18 +69,17 @@ def _answer(state: ArmState, request: Request, keys: set[Slot], reported: Messag
 
 
 def get_hard_limits(state: ArmState, _request: Request) -> Answer:
-    """GetKinematicHardLimits: what the arm told, else what the profile of its model says (warning FROM_PROFILE)."""
-    told, profile = state.description, MODELS.get(state.model)
-    if told is not None:
-        hard = told.hard_limits
-    elif profile is not None:
-        hard = profile.hard
+    """GetKinematicHardLimits: what the arm told, else its profile (warning FROM_PROFILE)."""
+    warnings = offline_warnings(state)
+    if state.description is not None:
+        limits, from_profile = state.description.hard_limits, state.description.hard_source != "hard:device"
+    elif (profile := MODELS.get(state.model)) is not None:
+        limits, from_profile = profile.hard, True
     else:
         raise not_read(state)
-    warnings = offline_warnings(state)
-    if told is None or told.hard_source != "hard:device":
+    if from_profile:
         warnings += (Warned("FROM_PROFILE", f"{state.arm} did not tell its hard limits; these are its profile's"),)
-    return Answer(hard, warnings=warnings, reported_at_us=state.read_at_us)
+    return Answer(limits, warnings=warnings, reported_at_us=state.read_at_us)
 
 
 def get_soft_limits(state: ArmState, request: Request) -> Answer:
