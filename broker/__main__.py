@@ -15,6 +15,7 @@ def main() -> None:
 
 def _dispatch(arguments: list[str]) -> None:
     if arguments[:1] == ["run"]:
+        sys.modules["rich"] = None  # type: ignore[assignment] # None forbids it: structlog would load it for a console
         from broker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need
 
         sys.exit(run(arguments[1:]))

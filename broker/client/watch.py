@@ -9,9 +9,10 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from broker.client.connection import Connection, Incoming
+from broker.client.connection import Connection
 from broker.client.documents import ReplyDocument, decode
 from broker.client.errors import ClientError
+from broker.client.messages import Incoming
 from broker.client.monitor import Again, Gap, Monitor, Resynced, Step, Watched, WatchedDocument
 from broker.topics import PublicTopic, Topics
 from schema.events import event_topic
