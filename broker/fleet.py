@@ -34,7 +34,6 @@ class Fleet:
             state = ArmState(
                 arm=arm.id,
                 adapter=arm.adapter,
-                model=arm.model,
                 methods=adapter.methods | SERVICE_METHODS,
                 resolution_rad=adapter.resolution_rad,
                 model=arm.model,

@@ -33,8 +33,6 @@ class ArmState:
     methods: frozenset[str]
     resolution_rad: float
     model: str = ""
-    """The model that the settings name; a model of `limits.kinova_models` has a profile."""
-    model: str = ""
     """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False
     queue_limit: int = 256

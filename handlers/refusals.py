@@ -44,7 +44,7 @@ def _origin(state: ArmState, source: str) -> str:
 
 
 def _least(bound: float) -> str:
-    return 'the least that the arm can hold; 0 means "unset" there, use Reset' if bound > 0.0 else "the least value"
+    return 'the least limit; 0 means "unset" on the arm, use Reset' if bound > 0.0 else "the least value"
 
 
 def out_of_limits(
