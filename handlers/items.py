@@ -60,14 +60,23 @@ def slot_of(item: ConfigItem, message: Message) -> Slot:
     return (item.key, mode)
 
 
+def check_room(state: ArmState) -> None:
+    """Refuse one more write than the queue of an arm takes.
+
+    Raises:
+        BrokerError: busy.
+    """
+    if state.unsettled >= state.queue_limit:
+        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
+
+
 def admit(state: ArmState, request: Request, slot: Slot) -> None:
     """Refuse a write that this arm cannot take now, whatever its value.
 
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    if state.unsettled >= state.queue_limit:
-        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
+    check_room(state)
     if not state.adopted or state.description is None:
         raise not_read(state)
     if state.held:

@@ -9,7 +9,6 @@ from handlers.request import Request
 from handlers.settling import agrees
 from limits.kinova_models import MODELS
 from schema.arms import Slot
-from limits.kinova_models import MODELS
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
