@@ -2,8 +2,9 @@
 
 from broker.arm_session import ArmSession
 from broker.documents import Documents
+from broker.event_parts import event_change, event_of, mode_of
 from broker.jobs import ChangeJob, Phase
-from broker.ledger import Ledger, event_change, event_of, mode_of
+from broker.ledger import Ledger
 from broker.principals import FOREIGN_USER
 from broker.replies import Replies
 from broker.store.rows import ChangeState

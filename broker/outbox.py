@@ -40,6 +40,7 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
+        self._closed = False
         self.rejected = 0
         link.on_session(lambda _present: self.pump())
 
@@ -56,6 +57,8 @@ class Outbox:
 
     def pump(self) -> None:
         """Mark what is done, publish what may be published."""
+        if self._closed:
+            return
         self._sweep()
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
@@ -84,6 +87,12 @@ class Outbox:
     async def drained(self) -> None:
         """Return once nothing waits and nothing is under way."""
         await self._idle.wait()
+
+    def close(self) -> None:
+        """Publish nothing more: what is not marked is sent again by the next start."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _on_timer(self) -> None:
         self._timer = None

@@ -4,6 +4,7 @@ from broker.arm_session import ArmSession
 from broker.blobs import unpack, unpack_description
 from broker.jobs import Address, ChangeJob, Phase, Waiter
 from broker.ledger import Ledger
+from broker.quarantine import STARTS
 from broker.replies import Replies, from_outcome
 from broker.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
@@ -11,9 +12,6 @@ from handlers.config_items import ITEMS
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait
 from schema.errors import BrokerError
-
-QUARANTINE_STARTS = 3
-"""A change that this many unclean ends found unsettled is given up."""
 
 
 def restore_arm(session: ArmSession, row: ArmRow) -> None:
@@ -105,7 +103,7 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
             settler.unsettled[job.request_n] = job
         job.reverts = session.reverts
         job.before = state.reported.get(job.slot)
-        if row.starts >= QUARANTINE_STARTS:
+        if row.starts >= STARTS:
             text = f"the service ended uncleanly {row.starts} times while this change was open"
             settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
         else:

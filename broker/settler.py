@@ -135,7 +135,7 @@ class Settler:
             finally:
                 session.busy_with = None
         if self._mark_next(session, job):
-            await self._committed()
+            await self._ledger.committed()
 
     def _refused_before(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether the change cannot begin; then it is ended."""
@@ -151,9 +151,9 @@ class Settler:
             return
         if job.phase is Phase.ACCEPTED:
             self._mark_writing(session, job)
-            await self._committed()
+            await self._ledger.committed()
         elif not job.committed:
-            await self._committed()
+            await self._ledger.committed()
         if job.resumed:
             await self._resume(session, job)
             return
@@ -273,8 +273,7 @@ class Settler:
         self._ledger.update_change(job, ChangeState.WRITING)
         self._ledger.put_arm(session)
 
-    async def _committed(self) -> None:
-        """Wait until everything decided so far is committed."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._ledger.after_commit(partial(done.set_result, None))
-        await done
+    def close(self) -> None:
+        """No clock of a change runs any more."""
+        for job in self.unsettled.values():
+            job.cancel_timers()

@@ -66,9 +66,12 @@ class Store(GroupCommit):
             raise store_error(error) from error
         return store
 
-    def load(self) -> Loaded:
-        """Begin a new epoch and read what the service needs; blocks, once, before anything is written."""
-        loaded = self._writer.run(load).result()
+    def load(self, *, blame: bool = True) -> Loaded:
+        """Begin a new epoch and read what the service needs; blocks, once, before anything is written.
+
+        With `blame` a start after an unclean end is counted on every open change.
+        """
+        loaded = self._writer.run(partial(load, blame=blame)).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
 
@@ -114,8 +117,8 @@ class Store(GroupCommit):
             self._scrub = Scrub(self._path, self._fail_from_thread)
             self._scrub.start()
 
-    def close(self) -> None:
-        """Commit what is open, call back, mark a clean end and close; blocks; harmless when closed.
+    def close(self, *, clean: bool = True) -> None:
+        """Commit what is open, call back, mark the end as clean if it is, and close; blocks; harmless when closed.
 
         A failed store is only closed.
         """
@@ -125,7 +128,8 @@ class Store(GroupCommit):
         self._scrub.stop()
         self._drain()
         if self._error is None:
-            self._writer.run(partial(_mark_clean, self._now())).result()
+            if clean:
+                self._writer.run(partial(_mark_clean, self._now())).result()
             write_anchor(self._path.parent, self.audit_head())
         super().close()
         try:
