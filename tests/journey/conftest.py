@@ -75,3 +75,25 @@ def start_service(mosquitto: Mosquitto, tmp_path_factory: pytest.TempPathFactory
     yield start
     for running in started:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def strict_service(mosquitto: Mosquitto, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A service with `checks.strict`."""
+    data = tmp_path_factory.mktemp("strict")
+    arms = [f"strict-{number:03d}" for number in range(50)]
+    running = RunningService(settings_of(mosquitto.url, "strict", data, arms, checks={"strict": True})).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def strict_arms(strict_service: RunningService) -> Iterator[str]:
+    """The arms of the strict service, one after the other."""
+    return iter([arm.id for arm in strict_service.settings.arm])
+
+
+@pytest.fixture
+def strict_arm(strict_arms: Iterator[str]) -> str:
+    """An arm of the strict service that nobody used."""
+    return next(strict_arms)

@@ -109,9 +109,7 @@ async def test_an_unknown_content_type_is_answered_in_json(connect: ClientMaker,
 
 
 @pytest.mark.parametrize("codec", ["json", "msgpack", "protobuf"])
-async def test_without_a_content_type_the_payload_tells_its_codec(
-    connect: ClientMaker, arm: str, codec: str
-) -> None:
+async def test_without_a_content_type_the_payload_tells_its_codec(connect: ClientMaker, arm: str, codec: str) -> None:
     client = await connect(codec=codec)
     await client.send(arm, GET, {"id": "sniffed"}, content_type="")
     message = await client.take_topic(f"res/{client.user}/{client.conn}/sniffed")

@@ -1,5 +1,7 @@
 """One outcome per id: repeats, reuse, and what is not remembered."""
 
+from typing import Any
+
 import pytest
 
 from tests.journey.conftest import ClientMaker
@@ -92,7 +94,7 @@ async def test_bytes_that_cannot_be_decoded_are_remembered_by_their_bytes(connec
 async def test_an_id_is_not_used_for_another_request(connect: ClientMaker, arm: str) -> None:
     client = await connect()
     first = await client.change(arm, SET, VALUE, id="1", if_rev=1)
-    others = (
+    others: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
         (SET, OTHER, {"if_rev": 1}),
         (SET, VALUE, {"if_rev": 2}),
         (SET, VALUE, {}),

@@ -159,9 +159,7 @@ async def test_the_message_expiry_is_the_time_to_live_unless_one_is_given(
         ("SetGravityVector", "rad", "unit_mismatch"),
     ],
 )
-async def test_the_unit_is_an_assertion(
-    connect: ClientMaker, arm: str, method: str, unit: str, expected: str
-) -> None:
+async def test_the_unit_is_an_assertion(connect: ClientMaker, arm: str, method: str, unit: str, expected: str) -> None:
     client = await connect()
     params: dict[str, dict[str, Any]] = {
         "SetJointSpeedSoftLimits": {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [20.0] * 7},
@@ -227,9 +225,7 @@ async def test_the_reason_stands_in_event_and_history(connect: ClientMaker, arm:
         {"id": "x" * 65},
     ],
 )
-async def test_fields_out_of_their_bounds_are_refused(
-    connect: ClientMaker, arm: str, fields: dict[str, Any]
-) -> None:
+async def test_fields_out_of_their_bounds_are_refused(connect: ClientMaker, arm: str, fields: dict[str, Any]) -> None:
     client = await connect()
     request = {"id": "f", "params": VALUE, **fields}
     await client.send(arm, SET, request)
