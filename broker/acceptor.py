@@ -145,7 +145,6 @@ class Acceptor:
         check_options(arrival, rpc)
         check_policy(arrival, rpc, self._settings)
         check_values(arrival, rpc, session)
-        check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
         outcome = rpc.decide(_NOWHERE if session is None else session.state, request)
         if arrival.envelope.dry_run and rpc.access is Access.WRITE:
