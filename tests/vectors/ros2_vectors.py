@@ -4,15 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from limits.errors import LimitsError
+from limits.formats.urdf import read_urdf
+from limits.formats.urdf_elements import UrdfDialect
 from limits.ros2 import helpers
 from limits.ros2.arrays import INTERFACES, JointValues, LimitTable
 from limits.ros2.compat_range import CompatRangeLimiter
 from limits.ros2.compat_soft import CompatSoftLimiter
 from limits.ros2.limiter import CommandMemory, Limiter
+from limits.ros2.parameters import declare_parameters, get_joint_limits
 from limits.ros2.records import JointLimits, SoftJointLimits
 from limits.ros2.saturation import TrajectoryPoint, saturate
+from limits.ros2.store import ParameterStore
+from limits.ros2.updates import Parameter, check_for_limits_update, check_for_soft_limits_update
+from limits.ros2.urdf import find_joint, get_urdf_limits, get_urdf_soft_limits
 
 Vector = Mapping[str, Any]
 TOLERANCE = 1e-12
@@ -218,6 +225,83 @@ def _saturation(vector: Vector) -> str | None:
     return reason
 
 
+def record_of(record: JointLimits | SoftJointLimits) -> dict[str, Any]:
+    return asdict(record)
+
+
+TYPES: dict[str, type] = {"bool": bool, "int": int, "double": float, "string": str}
+
+
+def parameters_of(listed: Sequence[Mapping[str, Any]]) -> list[Parameter]:
+    """Return parameters with the Python type that stands for their ROS type."""
+    return [Parameter(one["name"], TYPES[one["t"]](number(one["v"]))) for one in listed]
+
+
+def _updated(
+    function: Callable[..., tuple[bool, Any]], record: Callable[[Any], Any], vector: Vector, *, compat: bool
+) -> dict[str, Any]:
+    inputs = vector["inputs"]
+    given = parameters_of(inputs["parameters"])
+    changed, limits = function(inputs["joint"], given, record(inputs["initial"]), compat=compat)
+    return {"changed": changed, "limits": record_of(limits)}
+
+
+def updating(function: Callable[..., tuple[bool, Any]], record: Callable[[Any], Any]) -> Callable[[Vector], str | None]:
+    """Return the runner of a runtime update, as the reference and, where a result is given, corrected."""
+
+    def run(vector: Vector) -> str | None:
+        reason = compare(_updated(function, record, vector, compat=True), vector["expected"])
+        if reason is None and "expected_corrected" in vector:
+            reason = compare(_updated(function, record, vector, compat=False), vector["expected_corrected"])
+        return reason
+
+    return run
+
+
+def _got(vector: Vector, *, declare: bool) -> dict[str, Any]:
+    """Return what a document gives, in the form of the vectors."""
+    inputs = vector["inputs"]
+    initial = (hard if vector["fn"] == "get_joint_limits" else soft)(inputs["initial"])
+    store = ParameterStore.read(inputs["yaml"], compat=True)
+    declared = {"declare_ok": declare_parameters(inputs["joint"], store)} if declare else {}
+    if declared.get("declare_ok") is False:
+        return {**declared, "ok": "error", "limits": None}
+    try:
+        found, limits = get_joint_limits(inputs["joint"], store, initial)
+    except LimitsError:
+        return {**declared, "ok": "error"}
+    return {**declared, "ok": found, "limits": record_of(limits)}
+
+
+def _yaml(vector: Vector) -> str | None:
+    for form, declare in (("as_given", False), ("declared", True)):
+        found, expected = _got(vector, declare=declare), dict(vector["expected"][form])
+        if found["ok"] == "error" and not declare:
+            expected.pop("limits")
+        if reason := compare(found, expected):
+            return f"{form}: {reason}"
+    return None
+
+
+def _urdf(vector: Vector) -> str | None:
+    inputs = vector["inputs"]
+    try:
+        robot = read_urdf(inputs["urdf"], dialect=UrdfDialect.URDFDOM)
+    except LimitsError:
+        return compare({"model": False}, vector["expected"])
+    joint = find_joint(robot, inputs["joint"])
+    limits_ok, limits = get_urdf_limits(joint, hard(inputs["initial"]))
+    soft_ok, soft_limits = get_urdf_soft_limits(joint, soft(inputs["initial_soft"]))
+    found = {
+        "joint_found": joint is not None,
+        "limits_ok": limits_ok,
+        "limits": record_of(limits),
+        "soft_ok": soft_ok,
+        "soft": record_of(soft_limits),
+    }
+    return compare(found, vector["expected"])
+
+
 RUNNERS: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "is_limited": stateless(_is_limited),
     "check_and_swap_limits": stateless(_swap),
@@ -231,4 +315,9 @@ RUNNERS: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "range_limiter_sequence": _range,
     "soft_limiter_sequence": _soft,
     "saturation_limiter_sequence": _saturation,
+    "check_for_limits_update": updating(check_for_limits_update, hard),
+    "check_for_soft_limits_update": updating(check_for_soft_limits_update, soft),
+    "get_joint_limits": _yaml,
+    "get_soft_joint_limits": _yaml,
+    "urdf": _urdf,
 }

@@ -8,6 +8,8 @@ import pytest
 
 FILES = (
     "ros2_check_and_swap_limits",
+    "ros2_check_for_limits_update",
+    "ros2_check_for_soft_limits_update",
     "ros2_compute_acceleration_limits",
     "ros2_compute_effort_limits",
     "ros2_compute_position_limits",
@@ -19,7 +21,9 @@ FILES = (
     "ros2_soft_predicates",
     "ros2_unit_test_sequences",
     "ros2_update_prev_command",
+    "ros2_urdf_limits",
     "ros2_verify_actual_position",
+    "ros2_yaml_cases",
 )
 
 SPEC = importlib.util.spec_from_file_location("ros2_vectors", Path(__file__).parents[2] / "vectors" / "ros2_vectors.py")
