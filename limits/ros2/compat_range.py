@@ -21,6 +21,8 @@ from limits.ros2.records import JointLimits
 class CompatRangeLimiter(Limiter):
     """Clamps every commanded quantity on its own; NaN commands pass, `dt` <= 0 changes nothing."""
 
+    compat = True
+
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
         self.table = LimitTable.of(limits)
 
@@ -30,6 +32,7 @@ class CompatRangeLimiter(Limiter):
         Raises:
             LimitsError: a position is commanded, and a position state is outside its hard range.
         """
+        self._check_sizes(actual, desired)
         limited = np.zeros(len(self.names), dtype=bool)
         if dt <= 0.0:
             return Enforced(desired, limited)

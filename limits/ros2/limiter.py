@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from limits.errors import LimitsError
 from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues
 from limits.ros2.reasons import Reasons
 from limits.ros2.records import JointLimits
+from limits.ros2.updates import Parameter, check_for_limits_update
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ class Limiter(ABC):
         LimitsError: names and limits differ in count.
     """
 
+    compat: ClassVar[bool] = False
+    """Whether it behaves as the reference."""
+
     def __init__(self, limits: Sequence[JointLimits], names: Sequence[str] | None = None) -> None:
         self.names = tuple(f"#{number}" for number in range(len(limits))) if names is None else tuple(names)
         self.memory = CommandMemory(len(self.names))
@@ -82,12 +87,39 @@ class Limiter(ABC):
         self._prepare(limits)
         self.limits = tuple(limits)
 
+    def set_parameters(self, parameters: Sequence[Parameter]) -> bool:
+        """Apply parameters that a running node was given; return whether limits changed. Soft limits stay.
+
+        Raises:
+            LimitsError: the limits would make no sense; nothing was changed. Compat accepts all.
+        """
+        results = [
+            check_for_limits_update(name, parameters, limits, compat=self.compat)
+            for name, limits in zip(self.names, self.limits, strict=True)
+        ]
+        if any(changed for changed, _ in results):
+            pairs = zip(results, self.limits, strict=True)
+            self.update([new if changed else old for (changed, new), old in pairs])
+            return True
+        return False
+
+    def _check_sizes(self, *records: JointValues) -> None:
+        """Refuse arrays that are not one number a joint."""
+        for record in records:
+            for interface in INTERFACES:
+                given = getattr(record, interface)
+                if given is not None and given.shape != (len(self.names),):
+                    raise LimitsError(
+                        "needs one number a joint", key=interface, value=given.shape, bound=(len(self.names),)
+                    )
+
     @abstractmethod
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
         """Check the limits and work out what `enforce` needs of them."""
 
     def configure(self, state: JointValues) -> None:
         """Take a state as the last command."""
+        self._check_sizes(state)
         self.memory.configure(state)
 
     def reset(self) -> None:

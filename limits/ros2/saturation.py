@@ -6,6 +6,7 @@ import numpy as np
 
 from limits.ros2.arithmetic import clamp, smaller
 from limits.ros2.arrays import Bools, Floats, LimitTable
+from limits.ros2.reasons import Reason, ReasonCodes
 
 ZERO = 1e-10
 """Velocities, accelerations and differences of position up to this count as 0."""
@@ -30,7 +31,11 @@ class _Motion:
     from_position: Floats
     from_velocity: Floats
     dt: float
-    limited: Bools
+    codes: ReasonCodes
+
+    def blame(self, reason: Reason, where: Bools) -> None:
+        """Note the limit that acted; a later one replaces an earlier one."""
+        self.codes[where] = reason
 
     def integrate(self, where: Bools, *, position: bool) -> None:
         """Make velocity and position what the acceleration leads to."""
@@ -42,8 +47,8 @@ class _Motion:
 
 def saturate(
     limits: LimitTable, current: TrajectoryPoint, desired: TrajectoryPoint, dt: float, *, corrected: bool = False
-) -> tuple[TrajectoryPoint, Bools]:
-    """Return the point inside the limits, and which joints were limited.
+) -> tuple[TrajectoryPoint, ReasonCodes]:
+    """Return the point inside the limits, and for each joint the limit that acted last.
 
     The result is `desired` itself for `dt` <= 0, without a position state, or with neither positions nor
     velocities. `corrected` mends two defects of the reference: a velocity of 0 that becomes a motion towards
@@ -51,7 +56,7 @@ def saturate(
     """
     joints = len(limits.min_position)
     if dt <= 0.0 or current.positions is None or (desired.positions is None and desired.velocities is None):
-        return desired, np.zeros(joints, dtype=bool)
+        return desired, np.zeros(joints, dtype=np.uint8)
     zeros = np.zeros(joints)
     motion = _Motion(
         position=zeros if desired.positions is None else desired.positions,
@@ -60,7 +65,7 @@ def saturate(
         from_position=current.positions,
         from_velocity=zeros if current.velocities is None else current.velocities,
         dt=dt,
-        limited=np.zeros(joints, dtype=bool),
+        codes=np.zeros(joints, dtype=np.uint8),
     )
     by_position = desired.positions is not None
     with np.errstate(all="ignore"):
@@ -72,7 +77,7 @@ def saturate(
             _limit_next_position(limits, motion)
         if _must_brake(limits, motion, symmetric=corrected).any():
             _brake(limits, motion, position=by_position)
-    return _given(desired, motion), motion.limited
+    return _given(desired, motion), motion.codes
 
 
 def _given(desired: TrajectoryPoint, motion: _Motion) -> TrajectoryPoint:
@@ -88,7 +93,7 @@ def _given(desired: TrajectoryPoint, motion: _Motion) -> TrajectoryPoint:
 def _limit_position(limits: LimitTable, motion: _Motion) -> None:
     clamped = clamp(motion.position, limits.min_position, limits.max_position)
     on = limits.has_position_limits
-    motion.limited |= on & (clamped != motion.position)
+    motion.blame(Reason.HARD_POSITION, on & (clamped != motion.position))
     motion.position = np.where(on, clamped, motion.position)
     difference = motion.position - motion.from_position
     unset = (np.abs(difference) > ZERO) & (np.abs(motion.velocity) <= ZERO)
@@ -101,7 +106,7 @@ def _limit_velocity(limits: LimitTable, motion: _Motion, *, by_position: bool, d
         unset = on & ((np.abs(motion.velocity) <= ZERO) | np.isnan(motion.velocity))
         motion.velocity = np.where(unset, (motion.position - motion.from_position) / motion.dt, motion.velocity)
     over = on & (np.abs(motion.velocity) > limits.max_velocity)
-    motion.limited |= over
+    motion.blame(Reason.MAX_VELOCITY, over)
     motion.velocity = np.where(over, np.copysign(limits.max_velocity, motion.velocity), motion.velocity)
     if by_position:
         motion.position = np.where(over, motion.from_position + motion.velocity * motion.dt, motion.position)
@@ -118,9 +123,11 @@ def _limit_acceleration(limits: LimitTable, motion: _Motion, *, by_position: boo
         (acceleration > 0.0) & (motion.from_velocity < 0.0)
     )
     accelerating = np.where(limits.has_acceleration_limits, limits.max_acceleration, np.inf)
-    most = np.where(against & limits.has_deceleration_limits, limits.max_deceleration, accelerating)
+    slowing = against & limits.has_deceleration_limits
+    most = np.where(slowing, limits.max_deceleration, accelerating)
     over = np.abs(acceleration) > most
-    motion.limited |= over
+    motion.blame(Reason.MAX_ACCELERATION, over & ~slowing)
+    motion.blame(Reason.MAX_DECELERATION, over & slowing)
     motion.acceleration = np.where(over, np.copysign(most, acceleration), acceleration)
     motion.integrate(over, position=by_position)
 
@@ -129,7 +136,7 @@ def _limit_next_position(limits: LimitTable, motion: _Motion) -> None:
     following = motion.from_position + motion.velocity * motion.dt
     clamped = clamp(following, limits.min_position, limits.max_position)
     over = limits.has_position_limits & (clamped != following)
-    motion.limited |= over
+    motion.blame(Reason.HARD_POSITION, over)
     motion.velocity = np.where(over, (clamped - motion.from_position) / motion.dt, motion.velocity)
 
 
@@ -157,4 +164,4 @@ def _brake(limits: LimitTable, motion: _Motion, *, position: bool) -> None:
     motion.acceleration = np.copysign(smaller(np.abs(wanted), most), wanted)
     everywhere = np.ones(len(wanted), dtype=bool)
     motion.integrate(everywhere, position=position)
-    motion.limited |= everywhere
+    motion.blame(Reason.GROUP_BRAKE, everywhere)

@@ -206,14 +206,14 @@ def _saturation_steps(vector: Vector, expected: Mapping[str, Any], *, corrected:
     joints = len(vector["inputs"]["limits"])
     for place, step in enumerate(vector["inputs"]["steps"]):
         desired = point(step["desired"], joints)
-        result, limited = saturate(
+        result, codes = saturate(
             table, point(step["current"], joints), desired, step["dt_ns"] / 1e9, corrected=corrected
         )
         found = {
             key: step["desired"][key] if getattr(result, key) is None else getattr(result, key).tolist()
             for key in step["desired"]
         }
-        if reason := compare({"limited": bool(limited.any()), "desired": found}, expected["steps"][place]):
+        if reason := compare({"limited": bool(codes.any()), "desired": found}, expected["steps"][place]):
             return f"step {place}{' (corrected)' if corrected else ''}: {reason}"
     return None
 
