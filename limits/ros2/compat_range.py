@@ -14,7 +14,7 @@ from limits.ros2.helpers import (
     compute_velocity_limits,
     is_limited,
 )
-from limits.ros2.limiter import Enforced, Limiter
+from limits.ros2.limiter import CommandMemory, Enforced, Limiter
 from limits.ros2.records import JointLimits
 
 
@@ -23,8 +23,21 @@ class CompatRangeLimiter(Limiter):
 
     compat = True
 
+    def __init__(self, limits: Sequence[JointLimits], names: Sequence[str] | None = None) -> None:
+        super().__init__(limits, names)
+        self.memory = CommandMemory(len(self.names))
+
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
         self.table = LimitTable.of(limits)
+
+    def configure(self, state: JointValues) -> None:
+        """Take a state as the last command, as it is."""
+        self._check_sizes(state)
+        self.memory.configure(state)
+
+    def reset(self) -> None:
+        """Forget the last command."""
+        self.memory = CommandMemory(len(self.names))
 
     def enforce(self, actual: JointValues, desired: JointValues, dt: float) -> Enforced:
         """Return the command inside the limits; see Limiter.

@@ -76,7 +76,6 @@ class Limiter(ABC):
 
     def __init__(self, limits: Sequence[JointLimits], names: Sequence[str] | None = None) -> None:
         self.names = tuple(f"#{number}" for number in range(len(limits))) if names is None else tuple(names)
-        self.memory = CommandMemory(len(self.names))
         self.limits: tuple[JointLimits, ...] = ()
         self.update(limits)
 
@@ -117,14 +116,17 @@ class Limiter(ABC):
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
         """Check the limits and work out what `enforce` needs of them."""
 
+    @abstractmethod
     def configure(self, state: JointValues) -> None:
-        """Take a state as the last command."""
-        self._check_sizes(state)
-        self.memory.configure(state)
+        """Take a state as the last command.
 
+        Raises:
+            LimitsError: an array is not one number a joint.
+        """
+
+    @abstractmethod
     def reset(self) -> None:
         """Forget the last command: the next one starts from the state."""
-        self.memory = CommandMemory(len(self.names))
 
     @abstractmethod
     def enforce(self, actual: JointValues, desired: JointValues, dt: float) -> Enforced:

@@ -46,13 +46,20 @@ class _Motion:
 
 
 def saturate(
-    limits: LimitTable, current: TrajectoryPoint, desired: TrajectoryPoint, dt: float, *, corrected: bool = False
+    limits: LimitTable,
+    current: TrajectoryPoint,
+    desired: TrajectoryPoint,
+    dt: float,
+    *,
+    corrected: bool = False,
+    literal: bool = False,
 ) -> tuple[TrajectoryPoint, ReasonCodes]:
     """Return the point inside the limits, and for each joint the limit that acted last.
 
     The result is `desired` itself for `dt` <= 0, without a position state, or with neither positions nor
     velocities. `corrected` mends two defects of the reference: a velocity of 0 that becomes a motion towards
-    position 0, and braking that starts later before the lower limit than before the upper.
+    position 0, and braking that starts later before the lower limit than before the upper. With `literal` a
+    commanded velocity of 0 stands also beside positions, instead of being worked out from them.
     """
     joints = len(limits.min_position)
     if dt <= 0.0 or current.positions is None or (desired.positions is None and desired.velocities is None):
@@ -68,10 +75,11 @@ def saturate(
         codes=np.zeros(joints, dtype=np.uint8),
     )
     by_position = desired.positions is not None
+    derive = not (literal and desired.velocities is not None) and (by_position or not corrected)
     with np.errstate(all="ignore"):
         if by_position:
-            _limit_position(limits, motion)
-        _limit_velocity(limits, motion, by_position=by_position, derive=by_position or not corrected)
+            _limit_position(limits, motion, derive=derive)
+        _limit_velocity(limits, motion, by_position=by_position, derive=derive)
         _limit_acceleration(limits, motion, by_position=by_position)
         if not by_position:
             _limit_next_position(limits, motion)
@@ -90,11 +98,13 @@ def _given(desired: TrajectoryPoint, motion: _Motion) -> TrajectoryPoint:
     )
 
 
-def _limit_position(limits: LimitTable, motion: _Motion) -> None:
+def _limit_position(limits: LimitTable, motion: _Motion, *, derive: bool) -> None:
     clamped = clamp(motion.position, limits.min_position, limits.max_position)
     on = limits.has_position_limits
     motion.blame(Reason.HARD_POSITION, on & (clamped != motion.position))
     motion.position = np.where(on, clamped, motion.position)
+    if not derive:
+        return
     difference = motion.position - motion.from_position
     unset = (np.abs(difference) > ZERO) & (np.abs(motion.velocity) <= ZERO)
     motion.velocity = np.where(unset, difference / motion.dt, motion.velocity)

@@ -63,8 +63,9 @@ class JointSaturationLimiter:
             raise LimitsError("a trajectory point cannot be limited without them", key=key)
         for point in (current, desired):
             self._refuse_unfit(point)
-        result, codes = saturate(self.table, current, desired, dt, corrected=True)
-        return self._inside(self.hard, result, codes)
+        once, first = saturate(self.table, current, desired, dt, corrected=True, literal=True)
+        result, second = saturate(self.table, current, once, dt, corrected=True, literal=True)
+        return self._inside(self.hard, result, np.where(second != 0, second, first))
 
     def _fitting(self, point: TrajectoryPoint) -> TrajectoryPoint:
         """Return the point without the kinds that are not one number a joint."""

@@ -1,8 +1,8 @@
 """The range limiter by default: an unknown state is never a licence, nothing leaves a hard bound, reasons are given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,31 +10,27 @@ from limits.errors import LimitsError
 from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.limiter import Enforced, Limiter
-from limits.ros2.reasons import Reason
+from limits.ros2.reasons import Reason, Reasons
 from limits.ros2.records import JointLimits
-from limits.ros2.strict import Cause, Span, StrictLimits, explain, filled, finite, symmetric
-
-POSITION, VELOCITY = INTERFACES.index("position"), INTERFACES.index("velocity")
+from limits.ros2.strict import Cause, Span, StrictLimits, all_finite, explain, finite, known_or
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What is known when a command comes: finite states (NaN = unknown), last commands, seconds since the last one."""
 
+    joints: int
     position: Floats | None
     velocity: Floats | None
-    last: Floats
+    last: dict[str, Floats]
     dt: float
 
-    @property
     def known_position(self) -> Floats:
-        """The position state, else NaN: a command does not tell where a joint is."""
-        return np.full(self.last.shape[1], np.nan) if self.position is None else self.position
+        """Return the position state, NaN where it is unknown: a command does not tell where a joint is."""
+        return np.full(self.joints, np.nan) if self.position is None else self.position
 
-    @property
     def known_velocity(self) -> Floats:
-        """The velocity state, else NaN."""
-        return np.full(self.last.shape[1], np.nan) if self.velocity is None else self.velocity
+        """Return the velocity state, NaN where it is unknown."""
+        return np.full(self.joints, np.nan) if self.velocity is None else self.velocity
 
 
 class StrictRangeLimiter(Limiter):
@@ -52,6 +48,7 @@ class StrictRangeLimiter(Limiter):
         tolerance: float | Sequence[float] = STATE_TOLERANCE,
     ) -> None:
         self.tolerance = np.broadcast_to(np.asarray(tolerance, dtype=float), (len(limits),))
+        self._last: dict[str, Floats] = {}
         super().__init__(limits, names)
 
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
@@ -68,39 +65,49 @@ class StrictRangeLimiter(Limiter):
         if not 0.0 < dt < inf:
             raise LimitsError("must be positive and finite", key="dt", value=dt, bound=0.0)
         self._check_sizes(actual, desired)
-        state = Situation(finite(actual.position), finite(actual.velocity), self.memory.values, dt)
         results: dict[str, Floats] = {}
-        reasons = {}
-        limited = np.zeros(len(self.names), dtype=bool)
+        reasons: Reasons = {}
         with np.errstate(all="ignore"):
+            state = Situation(len(self.names), finite(actual.position), finite(actual.velocity), self._last, dt)
             for interface in INTERFACES:
                 wanted = getattr(desired, interface)
-                if wanted is None:
-                    continue
-                span = self._span(interface, wanted, state)
-                result = np.minimum(np.maximum(wanted, span.lower), span.upper)
-                results[interface] = result
-                changed = (result < wanted) | (result > wanted)
-                if changed.any():
-                    limited |= changed
-                    reasons[interface] = explain(wanted, result, span.causes)
-        self._remember(results)
+                if wanted is not None:
+                    results[interface] = self._limit(interface, wanted, state, reasons)
+            self._last = {interface: self._remembered(interface, result) for interface, result in results.items()}
+        limited = np.zeros(len(self.names), dtype=bool)
+        for codes in reasons.values():
+            limited |= codes != Reason.NONE
         return Enforced(JointValues(**results), limited, reasons)
 
-    def _remember(self, results: dict[str, Floats]) -> None:
-        """Keep finite commands; forget an interface that is no longer commanded, its joints have moved since."""
-        for row, interface in enumerate(INTERFACES):
-            if interface in results:
-                np.copyto(self.memory.values[row], results[interface], where=np.isfinite(results[interface]))
-            else:
-                self.memory.values[row] = np.nan
+    def _limit(self, interface: str, wanted: Floats, state: Situation, reasons: Reasons) -> Floats:
+        """Return one interface of a command inside its bounds, and note what acted."""
+        span = self._span(interface, wanted, state)
+        result: Floats = np.maximum(wanted, span.lower)
+        np.minimum(result, span.upper, out=result)
+        changed = result != wanted
+        if changed.any() and (codes := explain(wanted, result, changed, span.causes)) is not None:
+            reasons[interface] = codes
+        return result
+
+    def _remembered(self, interface: str, result: Floats) -> Floats:
+        """Return the command with the last one where it is not finite.
+
+        An interface that is not commanded is forgotten: its joints move meanwhile.
+        """
+        if all_finite(result):
+            return result.copy()
+        return np.where(np.isfinite(result), result, self._last.get(interface, np.nan))
 
     def configure(self, state: JointValues) -> None:
         """Take the finite values of a state as the last command."""
         self._check_sizes(state)
-        for row, interface in enumerate(INTERFACES):
-            given = finite(getattr(state, interface))
-            self.memory.values[row] = np.nan if given is None else given
+        with np.errstate(over="ignore"):
+            given = {interface: finite(getattr(state, interface)) for interface in INTERFACES}
+        self._last = {interface: values.copy() for interface, values in given.items() if values is not None}
+
+    def reset(self) -> None:
+        """Forget the last command."""
+        self._last = {}
 
     def _span(self, interface: str, wanted: Floats, state: Situation) -> Span:
         """Return the bounds of one interface."""
@@ -114,7 +121,7 @@ class StrictRangeLimiter(Limiter):
             case "acceleration":
                 return self._acceleration(wanted, state)
             case _:
-                return symmetric(Reason.MAX_JERK, self.hard.jerk)
+                return self.hard.by_jerk
 
     def _position(self, wanted: Floats, state: Situation) -> Span:
         hard = self.hard
@@ -122,7 +129,7 @@ class StrictRangeLimiter(Limiter):
         lower, upper = hard.lower, hard.upper
         causes = [Cause(Reason.HARD_POSITION, lower, upper)]
         if hard.any_velocity:
-            reference = np.clip(self._reference(wanted, state), lower, upper)
+            reference = np.minimum(np.maximum(self._reference(wanted, state), lower), upper)
             step = self._reach(state)
             lower, upper = np.fmax(lower, reference - step), np.fmin(upper, reference + step)
             causes.append(Cause(Reason.MAX_VELOCITY, lower, upper))
@@ -146,7 +153,9 @@ class StrictRangeLimiter(Limiter):
 
     def _reference(self, wanted: Floats, state: Situation) -> Floats:
         """Return from where the next position is reached: the last command, else the state."""
-        reference = filled(state.last[POSITION], state.position)
+        reference = known_or(state.last.get("position"), state.position, state.joints)
+        if all_finite(reference):
+            return reference
         unknown = self.hard.has_velocity & np.isnan(reference) & ~np.isnan(wanted)
         if unknown.any():
             joint = self.names[int(unknown.argmax())]
@@ -160,7 +169,8 @@ class StrictRangeLimiter(Limiter):
             return hard.velocity * state.dt
         gained = hard.acceleration * state.dt
         speed = gained if state.velocity is None else np.fmax(np.abs(state.velocity), 0.0) + gained
-        return np.where(hard.has_velocity, np.minimum(hard.velocity, speed), np.inf) * state.dt
+        speed = np.minimum(hard.velocity, speed) * state.dt
+        return speed if hard.all_velocity else np.where(hard.has_velocity, speed, np.inf)
 
     def _velocity(self, state: Situation) -> Span:
         return self._accelerated(self._velocity_range(state), state)
@@ -168,65 +178,69 @@ class StrictRangeLimiter(Limiter):
     def _velocity_range(self, state: Situation) -> Span:
         """Return the velocities that the maximum and the hard range allow."""
         hard = self.hard
-        lower, upper = -hard.velocity, hard.velocity
-        causes = [Cause(Reason.MAX_VELOCITY, lower, upper)]
-        if hard.any_position:
-            low, high, unknown = self._rooms(state, hard.lower, hard.upper, hard.has_position)
-            lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-            causes = [*unknown, *causes, Cause(Reason.HARD_POSITION, low, high)]
-        return Span(lower, upper, tuple(causes))
+        span = hard.by_velocity
+        if not hard.any_position:
+            return span
+        low, high, unknown = self._rooms(state, hard.lower, hard.upper, hard.has_position)
+        causes = (*unknown, *span.causes, Cause(Reason.HARD_POSITION, low, high))
+        return Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes)
 
     def _rooms(
         self, state: Situation, lower: Floats, upper: Floats, on: Bools
     ) -> tuple[Floats, Floats, tuple[Cause, ...]]:
         """Return the velocities that end inside a range, from beyond it none outwards; an unknown position allows 0."""
-        position = state.known_position
+        position = state.known_position()
         low = np.fmin((lower - position) / state.dt, 0.0)
         high = np.fmax((upper - position) / state.dt, 0.0)
-        if not on.all():
+        if on is not self.hard.has_position or not self.hard.all_position:
             low, high = np.where(on, low, -np.inf), np.where(on, high, np.inf)
-        return low, high, self._unknown(on & np.isnan(position))
+        return low, high, () if all_finite(position) else self._unknown(on & np.isnan(position))
 
     def _accelerated(self, span: Span, state: Situation) -> Span:
         """Narrow velocity bounds to what the acceleration allows since the last command, but never leave them."""
         hard = self.hard
         if not hard.any_acceleration:
             return span
-        last = filled(state.last[VELOCITY], state.velocity)
-        last = np.where(np.isnan(last), 0.0, last)
+        last = known_or(state.last.get("velocity"), state.velocity, state.joints)
+        if not all_finite(last):
+            last = np.where(np.isnan(last), 0.0, last)
         change = hard.acceleration * state.dt
-        lower = np.minimum(np.maximum(last - change, span.lower), span.upper)
-        upper = np.minimum(np.maximum(last + change, span.lower), span.upper)
+        lower, upper = last - change, last + change
+        for bound in (lower, upper):
+            np.minimum(np.maximum(bound, span.lower, out=bound), span.upper, out=bound)
         return Span(lower, upper, (*span.causes, Cause(Reason.MAX_ACCELERATION, lower, upper)))
 
     def _effort(self, state: Situation) -> Span:
         hard = self.hard
-        lower, upper = -hard.effort, hard.effort
-        causes = [Cause(Reason.MAX_EFFORT, lower, upper)]
-        velocity = state.known_velocity
-        if hard.any_position:
-            position = state.known_position
+        span = hard.by_effort
+        position, velocity = state.known_position(), state.known_velocity()
+        if hard.any_position and not ((position > hard.lower) & (position < hard.upper)).all():
             unknown = hard.has_position & np.isnan(position)
-            low = np.where(unknown | ((position <= hard.lower) & ~(velocity > 0.0)), 0.0, -np.inf)
-            high = np.where(unknown | ((position >= hard.upper) & ~(velocity < 0.0)), 0.0, np.inf)
-            causes = [*self._unknown(unknown), Cause(Reason.HARD_POSITION, low, high), *causes]
-            lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-        if hard.any_velocity:
+            low = unknown | ((position <= hard.lower) & ~(velocity > 0.0))
+            high = unknown | ((position >= hard.upper) & ~(velocity < 0.0))
+            span = self._without(span, Reason.HARD_POSITION, low, high, unknown)
+        if hard.any_velocity and not (np.abs(velocity) <= hard.velocity).all():
             unknown = hard.has_velocity & np.isnan(velocity)
-            low = np.where(unknown | (velocity < -hard.velocity), 0.0, -np.inf)
-            high = np.where(unknown | (velocity > hard.velocity), 0.0, np.inf)
-            causes = [*self._unknown(unknown), *causes, Cause(Reason.MAX_VELOCITY, low, high)]
-            lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-        return Span(lower, upper, tuple(causes))
+            low, high = unknown | (velocity < -hard.velocity), unknown | (velocity > hard.velocity)
+            span = self._without(span, Reason.MAX_VELOCITY, low, high, unknown)
+        return span
+
+    def _without(self, span: Span, reason: Reason, low: Bools, high: Bools, unknown: Bools) -> Span:
+        """Return the bounds without negative values where `low`, without positive ones where `high`."""
+        lower, upper = np.where(low, 0.0, span.lower), np.where(high, 0.0, span.upper)
+        cause = Cause(reason, np.where(low, 0.0, np.nan), np.where(high, 0.0, np.nan))
+        return Span(lower, upper, (*self._unknown(unknown), cause, *span.causes))
 
     def _acceleration(self, wanted: Floats, state: Situation) -> Span:
         hard = self.hard
-        velocity = state.known_velocity
-        against = wanted * velocity < 0.0
-        most = np.where(against, hard.slowing, np.where(np.isnan(velocity), hard.unsure, hard.acceleration))
-        span = symmetric(Reason.MAX_ACCELERATION, most)
-        slowing = np.where(against, hard.slowing, np.nan)
-        return span._replace(causes=(Cause(Reason.MAX_DECELERATION, -slowing, slowing), *span.causes))
+        span = hard.by_acceleration
+        if not hard.any_slowing:
+            return span
+        velocity = state.known_velocity()
+        most = np.where(np.sign(wanted) * velocity < 0.0, hard.slowing, hard.acceleration)
+        if not all_finite(velocity):
+            most = np.where(np.isnan(velocity), hard.unsure, most)
+        return Span(-most, most, span.causes)
 
     @staticmethod
     def _unknown(where: Bools) -> tuple[Cause, ...]:

@@ -53,7 +53,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
         span = super()._position(wanted, state)
         if not self.has_range.any():
             return span
-        start = np.clip(self._reference(wanted, state), self.hard.lower, self.hard.upper)
+        start = np.minimum(np.maximum(self._reference(wanted, state), self.hard.lower), self.hard.upper)
         slow, fast = self._slow(start)
         low = np.fmax(np.fmin(self.soft_lower, start), start + slow * state.dt)
         high = np.fmin(np.fmax(self.soft_upper, start), start + fast * state.dt)
@@ -65,7 +65,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
             return super()._velocity(state)
         span = self._velocity_range(state)
         low, high, unknown = self._rooms(state, self.soft_lower, self.soft_upper, self.has_range)
-        slow, fast = self._slow(state.known_position)
+        slow, fast = self._slow(state.known_position())
         low, high = np.fmax(low, slow), np.fmin(high, fast)
         causes = (*unknown, *span.causes, Cause(Reason.SOFT_POSITION, low, high))
         return self._accelerated(Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes), state)
@@ -80,9 +80,9 @@ class StrictSoftLimiter(StrictRangeLimiter):
         span = super()._effort(state)
         if not self.has_effort_gain.any():
             return span
-        slow, fast = self._slow(state.known_position)
+        slow, fast = self._slow(state.known_position())
         slow, fast = np.maximum(slow, -self.hard.velocity), np.minimum(fast, self.hard.velocity)
-        velocity, on, most = state.known_velocity, self.has_effort_gain, self.hard.effort
+        velocity, on, most = state.known_velocity(), self.has_effort_gain, self.hard.effort
         unknown = on & np.isnan(velocity)
         low = np.clip(-self.effort_gain * (velocity - slow), -most, most)
         high = np.clip(-self.effort_gain * (velocity - fast), -most, most)

@@ -13,7 +13,7 @@ from limits.ros2 import helpers
 from limits.ros2.arrays import INTERFACES, JointValues, LimitTable
 from limits.ros2.compat_range import CompatRangeLimiter
 from limits.ros2.compat_soft import CompatSoftLimiter
-from limits.ros2.limiter import CommandMemory, Limiter
+from limits.ros2.limiter import CommandMemory
 from limits.ros2.parameters import declare_parameters, get_joint_limits
 from limits.ros2.records import JointLimits, SoftJointLimits
 from limits.ros2.saturation import TrajectoryPoint, saturate
@@ -155,7 +155,7 @@ def _update_prev_command(inputs: dict[str, Any]) -> Any:
     return {"prev": remembered(memory)}
 
 
-def _step(limiter: Limiter, step: Mapping[str, Any]) -> dict[str, Any]:
+def _step(limiter: CompatRangeLimiter, step: Mapping[str, Any]) -> dict[str, Any]:
     """Run one step of a sequence of one joint."""
     if step.get("reset"):
         limiter.reset()
@@ -171,7 +171,7 @@ def _step(limiter: Limiter, step: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sequence(vector: Vector, limiter: Limiter) -> str | None:
+def _sequence(vector: Vector, limiter: CompatRangeLimiter) -> str | None:
     if vector["inputs"]["configure"] is not None:
         limiter.configure(values(vector["inputs"]["configure"]))
     for place, step in enumerate(vector["inputs"]["steps"]):

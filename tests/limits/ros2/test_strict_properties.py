@@ -255,7 +255,7 @@ def points(draw: st.DrawFn, joints: int) -> TrajectoryPoint:
 
 @given(dimension.flatmap(lambda n: st.tuples(st.lists(hard_limits(), min_size=n, max_size=n), points(n), points(n))))
 @settings(max_examples=300, deadline=None)
-def test_a_saturated_point_lies_inside_the_hard_bounds(
+def test_a_saturated_point_lies_inside_the_hard_bounds_and_stays_as_it_is(
     case: tuple[list[JointLimits], TrajectoryPoint, TrajectoryPoint],
 ) -> None:
     hard, current, desired = case
@@ -270,6 +270,10 @@ def test_a_saturated_point_lies_inside_the_hard_bounds(
         for limits, value in zip(hard, values, strict=True) if values is not None else ():
             lower, upper = bound(limits, interface)
             assert lower <= value <= upper
+    again = JointSaturationLimiter(hard).enforce(current, answer.desired, 0.01)
+    for kind in ("positions", "velocities", "accelerations"):
+        once, twice = getattr(answer.desired, kind), getattr(again.desired, kind)
+        assert once is twice is None or np.allclose(once, twice, rtol=1e-9, atol=1e-9)
 
 
 def test_a_record_has_no_field_the_properties_leave_out() -> None:
