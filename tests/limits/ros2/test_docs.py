@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-TESTS = Path(__file__).with_name("test_compat_and_strict.py")
+TESTS = sorted(Path(__file__).parent.glob("test_differences_of_*.py"))
 
 
 def test_every_row_has_its_test_and_every_test_its_row() -> None:
@@ -12,6 +12,7 @@ def test_every_row_has_its_test_and_every_test_its_row() -> None:
     table = text.split("## Every difference")[1].split("## Parameter files")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| case")]
     named = [re.findall(r"`(test_\w+)` \|$", row) for row in rows]
-    written = re.findall(r"^def (test_\w+)", TESTS.read_text(encoding="utf-8"), re.MULTILINE)
+    code = "".join(file.read_text(encoding="utf-8") for file in TESTS)
+    written = re.findall(r"^def (test_\w+)", code, re.MULTILINE)
     assert all(len(names) == 1 for names in named)
     assert sorted(name for names in named for name in names) == sorted(written)
