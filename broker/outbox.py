@@ -115,16 +115,9 @@ class Outbox:
                 publication.done()
 
     def _put_back(self) -> None:
-        """After a lost connection: everything not acknowledged waits again, in order."""
-        again = []
-        while self._under_way:
-            receipt, publication = self._under_way.popleft()
-            if receipt.done() and not receipt.failed():
-                if publication.done is not None:
-                    publication.done()
-            else:
-                again.append(publication)
-        self._waiting.extendleft(reversed(again))
+        """After a lost connection: everything not marked waits again, in order."""
+        self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
+        self._under_way.clear()
 
     def _give_up(self, publication: Publication, why: str) -> None:
         self.rejected += 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -42,11 +43,20 @@ DRAIN_S, FLUSH_S = 10.0, 5.0
 HOUR_S, MINUTE_S = 3600.0, 60.0
 
 
+LinkMaker = Callable[[LinkConfig], MqttLink]
+
+
 class Service:
-    """The parts of one run, and their life."""
+    """The parts of one run, and their life; `make_link` makes what speaks MQTT."""
 
     def __init__(
-        self, settings: Settings, store: Store, loaded: Loaded, clock: Clock, tasks: asyncio.TaskGroup
+        self,
+        settings: Settings,
+        store: Store,
+        loaded: Loaded,
+        clock: Clock,
+        tasks: asyncio.TaskGroup,
+        make_link: LinkMaker = MqttiumLink,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock = settings, store, loaded, clock
@@ -56,7 +66,7 @@ class Service:
         self._topics = topics = Topics(settings.root)
         self._since_us = clock.now_us()
         epoch, codec = loaded.epoch, JSON
-        self._link: MqttLink = MqttiumLink(self._link_config())
+        self._link = make_link(self._link_config())
         self._outbox = outbox = Outbox(self._link, loop)
         self._documents = documents = Documents(
             outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop

@@ -62,6 +62,11 @@ class GroupCommit(Reader):
         return self._error is None and self._committing is None and not self._batch.due
 
     @property
+    def committing(self) -> bool:
+        """Whether a batch is being written now."""
+        return self._commit is not None
+
+    @property
     def error(self) -> StoreError | None:
         """The error after which nothing more is committed."""
         return self._error
