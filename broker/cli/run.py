@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from broker.cli.exits import Exit
-from broker.settings import Settings, SettingsError, load, quick
+from broker.settings import LOG_LEVELS, Settings, SettingsError, load, quick
 
 _EXAMPLES = """\
 examples:
@@ -21,7 +21,6 @@ proves who a client is. Ends on SIGTERM or Ctrl-C. Exit codes: 0 ended as told, 
 MQTT server or store locked."""
 
 LONGEST_LATENCY_MS = 60_000
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def _count(text: str) -> int:
@@ -94,8 +93,10 @@ def run(arguments: list[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
-    from broker.app import serve  # noqa: PLC0415 - `--help` and a wrong setting need no service
+    from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
+    from broker.app import serve  # noqa: PLC0415 - likewise
 
+    logs.set_up(settings.log_level)
     try:
         return asyncio.run(serve(settings))
     except KeyboardInterrupt:
