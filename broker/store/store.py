@@ -105,7 +105,7 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule.table] += count
-            await asyncio.to_thread(write_anchor, self._path.parent, self.audit_head())
+            await asyncio.wrap_future(self._writer.run(self._anchor))
         except (StoreError, OSError) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
@@ -130,12 +130,16 @@ class Store(GroupCommit):
         if self._error is None:
             if clean:
                 self._writer.run(partial(_mark_clean, self._now())).result()
-            write_anchor(self._path.parent, self.audit_head())
+            self._writer.run(self._anchor).result()
         super().close()
         try:
             self._writer.close()
         finally:
             self._lock.release()
+
+    def _anchor(self, connection: sqlite3.Connection) -> None:
+        """Runs in the writer thread, so that no two anchors are written at once."""
+        write_anchor(self._path.parent, audit_head(connection))
 
     def _loop_runs(self) -> None:
         if not self._whole:
