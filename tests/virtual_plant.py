@@ -165,9 +165,22 @@ class PatientLoop(VirtualLoop):
 
 
 class Plant:
-    """One run of a service of `arms` in the directory `data`; an async context manager on a `PatientLoop`."""
+    """One run of a service of `arms` in the directory `data`; an async context manager on a `PatientLoop`.
 
-    def __init__(self, data: Path, arms: Sequence[str] = ("r1", "r2"), *, silent: bool = False, **more: Any) -> None:
+    `prepare` may change the service before it starts, `start_us` is its time at virtual time 0, `silent` that of the
+    link, `more` are further tables of the settings.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        arms: Sequence[str] = ("r1", "r2"),
+        *,
+        prepare: Callable[[Service], None] = lambda _: None,
+        start_us: int = START_US,
+        silent: bool = False,
+        **more: Any,
+    ) -> None:
         loop = asyncio.get_running_loop()
         if not isinstance(loop, PatientLoop):
             raise TypeError("a PatientLoop is needed: use run()")
@@ -180,11 +193,12 @@ class Plant:
         self.settings: Settings = from_document(document)
         self.loop = loop
         self.link = MemoryLink(loop, silent=silent)
-        self.clock = Clock(lambda: START_US + int(loop.time() * 1e6), loop.time)
-        self.clean = True
+        self.clock = Clock(lambda: start_us + int(loop.time() * 1e6), loop.time)
+        self._prepare = prepare
         self._ids = 0
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
+        self.ended = asyncio.Event()
         self._run: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -212,14 +226,22 @@ class Plant:
             async with asyncio.TaskGroup() as tasks:
                 self.service = Service(self.settings, store, loaded, self.clock, tasks, make_link=self._make_link)
                 try:
+                    self._prepare(self.service)
                     await self.service.start()
                     self._ready.set()
-                    await self._stop.wait()
+                    await self._until_the_end(store.failed)
                 finally:
                     await self.service.close(drain=False)
         finally:
-            store.close(clean=self.clean)
+            store.close()
             self.loop.stores.remove(store)
+
+    async def _until_the_end(self, failed: "asyncio.Future[None]") -> None:
+        failed.add_done_callback(lambda _: self._stop.set())
+        await self._stop.wait()
+        if failed.done():
+            failed.exception()
+        self.ended.set()
 
     def _make_link(self, config: LinkConfig) -> MemoryLink:
         del config
@@ -235,7 +257,7 @@ class Plant:
         """Let user u send a request; its id."""
         if "id" not in fields:
             self._ids += 1
-            fields["id"] = f"q{self._ids}"
+            fields["id"] = f"{self.loaded.epoch}-{self._ids}"
         request = fields if params is None else {**fields, "params": params}
         self.link.deliver(f"req/u/c/{arm}/{method}", json.dumps(request).encode(), dup=dup)
         return str(fields["id"])
@@ -265,6 +287,17 @@ class Plant:
     def events(self, arm: str = "r1") -> list[dict[str, Any]]:
         """The events published so far."""
         return [each.document for each in self.link.published if each.topic.startswith(f"evt/{arm}/")]
+
+    def fill_disk(self) -> None:
+        """Let the store's file grow no further."""
+        connection = self.store._writer._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+
+    async def committed(self) -> None:
+        """Wait until nothing is being written or waits for it."""
+        while not self.store.settled:  # noqa: ASYNC110 - in virtual time, and nobody announces it
+            await asyncio.sleep(0.1)
 
     def copy(self, target: Path) -> Path:
         """What a kill at this moment would leave of store and arms; a directory for another plant.
