@@ -49,6 +49,7 @@ class Case:
 
     @classmethod
     def of(cls, joints: int) -> "Case":
+        """Return a case of so many joints, always the same."""
         rng = np.random.default_rng(7)
         position, velocity = rng.uniform(-2.9, 2.9, joints), rng.uniform(-0.5, 0.5, joints)
         return cls(
@@ -147,10 +148,10 @@ def compiled(folder: str) -> ctypes.CDLL | None:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Return the best time of one call."""
+    """Return the time of one call while nothing else disturbs it: the best of many short runs."""
     timer = timeit.Timer(call)
-    count, _ = timer.autorange()
-    return min(timer.repeat(repeat=5, number=max(count // 4, 1))) / max(count // 4, 1)
+    count = max(timer.autorange()[0] // 20, 1)
+    return min(timer.repeat(repeat=100, number=count)) / count
 
 
 def compare(joints: int, library: ctypes.CDLL | None) -> None:

@@ -1,6 +1,5 @@
 """Parameter files of ROS nodes: `<node>: ros__parameters:`, with namespaces, scalars by the rules of ROS."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
@@ -153,7 +152,15 @@ def _lines(tree: Mapping[str, object], indent: str) -> Iterator[str]:
 
 def _key(text: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_/][\w/-]*", text, re.ASCII) and text not in BOOLS
-    return text if plain else json.dumps(text)
+    return text if plain else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Return a double-quoted scalar: what is not printable is escaped."""
+    characters = (
+        f"\\{one}" if one in {'"', "\\"} else one if one.isprintable() else f"\\U{ord(one):08X}" for one in text
+    )
+    return f'"{"".join(characters)}"'
 
 
 def _text(value: object) -> str:
@@ -161,10 +168,10 @@ def _text(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_text(item) for item in value)}]"
     if isinstance(value, str):
-        return json.dumps(value)
+        return _quoted(value)
     if isinstance(value, float):
         text = repr(value)
         if text.lstrip("-") in {"nan", "inf"}:
             return text.replace("nan", ".nan").replace("inf", ".inf")
         return text if "." in text else text.replace("e", ".0e")
-    return json.dumps(value)
+    return str(value).lower()

@@ -64,16 +64,7 @@ def saturate(
     joints = len(limits.min_position)
     if dt <= 0.0 or current.positions is None or (desired.positions is None and desired.velocities is None):
         return desired, np.zeros(joints, dtype=np.uint8)
-    zeros = np.zeros(joints)
-    motion = _Motion(
-        position=zeros if desired.positions is None else desired.positions,
-        velocity=zeros if desired.velocities is None else desired.velocities,
-        acceleration=zeros if desired.accelerations is None else desired.accelerations,
-        from_position=current.positions,
-        from_velocity=zeros if current.velocities is None else current.velocities,
-        dt=dt,
-        codes=np.zeros(joints, dtype=np.uint8),
-    )
+    motion = _start(current, desired, dt, joints)
     by_position = desired.positions is not None
     derive = not (literal and desired.velocities is not None) and (by_position or not corrected)
     with np.errstate(all="ignore"):
@@ -86,6 +77,20 @@ def saturate(
         if _must_brake(limits, motion, symmetric=corrected).any():
             _brake(limits, motion, position=by_position)
     return _given(desired, motion), motion.codes
+
+
+def _start(current: TrajectoryPoint, desired: TrajectoryPoint, dt: float, joints: int) -> _Motion:
+    """Return the command as it is given, with 0 for what is not."""
+    zeros = np.zeros(joints)
+    return _Motion(
+        position=zeros if desired.positions is None else desired.positions,
+        velocity=zeros if desired.velocities is None else desired.velocities,
+        acceleration=zeros if desired.accelerations is None else desired.accelerations,
+        from_position=zeros if current.positions is None else current.positions,
+        from_velocity=zeros if current.velocities is None else current.velocities,
+        dt=dt,
+        codes=np.zeros(joints, dtype=np.uint8),
+    )
 
 
 def _given(desired: TrajectoryPoint, motion: _Motion) -> TrajectoryPoint:

@@ -12,11 +12,27 @@ from limits.ros2.reasons import Reason, ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.validity import check_limits
 
+HARD_POSITION, MAX_VELOCITY, SOFT_POSITION, SOFT_VELOCITY, UNKNOWN_STATE = (
+    int(reason)
+    for reason in (
+        Reason.HARD_POSITION,
+        Reason.MAX_VELOCITY,
+        Reason.SOFT_POSITION,
+        Reason.SOFT_VELOCITY,
+        Reason.UNKNOWN_STATE,
+    )
+)
+MAX_ACCELERATION, MAX_DECELERATION, MAX_JERK, MAX_EFFORT = (
+    int(reason) for reason in (Reason.MAX_ACCELERATION, Reason.MAX_DECELERATION, Reason.MAX_JERK, Reason.MAX_EFFORT)
+)
+"""The codes as plain integers: looking up a member of an enumeration takes as long as limiting a joint."""
+
 
 class Cause(NamedTuple):
     """Bounds that one limit sets; what they leave of the command is that limit's doing."""
 
-    reason: Reason
+    reason: int
+    """A value of Reason."""
     lower: Floats
     upper: Floats
 
@@ -29,7 +45,7 @@ class Span(NamedTuple):
     causes: tuple[Cause, ...]
 
 
-def symmetric(reason: Reason, most: Floats) -> Span:
+def symmetric(reason: int, most: Floats) -> Span:
     """Return the bounds ± `most`."""
     lower = -most
     return Span(lower, most, (Cause(reason, lower, most),))
@@ -49,7 +65,8 @@ def explain(wanted: Floats, result: Floats, changed: Bools, causes: Sequence[Cau
     if not at.size:
         return None
     lowered = value < wanted[at]
-    found = np.full(at.size, causes[-1].reason, dtype=np.uint8)
+    found = np.empty(at.size, dtype=np.uint8)
+    found.fill(causes[-1].reason)
     for cause in reversed(causes[:-1]):
         found[value == np.where(lowered, cause.upper[at], cause.lower[at])] = cause.reason
     codes = np.zeros(len(wanted), dtype=np.uint8)
@@ -101,8 +118,8 @@ class StrictLimits:
         slowing = np.where(slows, table.max_deceleration, acceleration)
         velocity = np.where(table.has_velocity_limits, table.max_velocity, np.inf)
         effort = np.where(table.has_effort_limits, table.max_effort, np.inf)
-        by_acceleration = symmetric(Reason.MAX_ACCELERATION, acceleration)
-        by_deceleration = symmetric(Reason.MAX_DECELERATION, slowing)
+        by_acceleration = symmetric(MAX_ACCELERATION, acceleration)
+        by_deceleration = symmetric(MAX_DECELERATION, slowing)
         return cls(
             has_position=on,
             has_velocity=table.has_velocity_limits,
@@ -114,10 +131,10 @@ class StrictLimits:
             unsure=np.minimum(acceleration, np.where(slows, table.max_deceleration, np.inf)),
             fastest=np.maximum(acceleration, slowing),
             effort=effort,
-            by_velocity=symmetric(Reason.MAX_VELOCITY, velocity),
-            by_effort=symmetric(Reason.MAX_EFFORT, effort),
+            by_velocity=symmetric(MAX_VELOCITY, velocity),
+            by_effort=symmetric(MAX_EFFORT, effort),
             by_acceleration=by_acceleration._replace(causes=by_acceleration.causes + by_deceleration.causes),
-            by_jerk=symmetric(Reason.MAX_JERK, np.where(table.has_jerk_limits, table.max_jerk, np.inf)),
+            by_jerk=symmetric(MAX_JERK, np.where(table.has_jerk_limits, table.max_jerk, np.inf)),
             any_position=bool(on.any()),
             all_position=bool(on.all()),
             any_velocity=bool(table.has_velocity_limits.any()),

@@ -10,9 +10,21 @@ from limits.errors import LimitsError
 from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.limiter import Enforced, Limiter
-from limits.ros2.reasons import Reason, Reasons
+from limits.ros2.reasons import Reasons
 from limits.ros2.records import JointLimits
-from limits.ros2.strict import Cause, Span, StrictLimits, all_finite, explain, finite, known_or
+from limits.ros2.strict import (
+    HARD_POSITION,
+    MAX_ACCELERATION,
+    MAX_VELOCITY,
+    UNKNOWN_STATE,
+    Cause,
+    Span,
+    StrictLimits,
+    all_finite,
+    explain,
+    finite,
+    known_or,
+)
 
 
 class Situation(NamedTuple):
@@ -76,7 +88,7 @@ class StrictRangeLimiter(Limiter):
             self._last = {interface: self._remembered(interface, result) for interface, result in results.items()}
         limited = np.zeros(len(self.names), dtype=bool)
         for codes in reasons.values():
-            limited |= codes != Reason.NONE
+            limited |= codes != 0
         return Enforced(JointValues(**results), limited, reasons)
 
     def _limit(self, interface: str, wanted: Floats, state: Situation, reasons: Reasons) -> Floats:
@@ -127,12 +139,12 @@ class StrictRangeLimiter(Limiter):
         hard = self.hard
         self._refuse_outside(wanted, state)
         lower, upper = hard.lower, hard.upper
-        causes = [Cause(Reason.HARD_POSITION, lower, upper)]
+        causes = [Cause(HARD_POSITION, lower, upper)]
         if hard.any_velocity:
             reference = np.minimum(np.maximum(self._reference(wanted, state), lower), upper)
             step = self._reach(state)
             lower, upper = np.fmax(lower, reference - step), np.fmin(upper, reference + step)
-            causes.append(Cause(Reason.MAX_VELOCITY, lower, upper))
+            causes.append(Cause(MAX_VELOCITY, lower, upper))
         return Span(lower, upper, tuple(causes))
 
     def _refuse_outside(self, wanted: Floats, state: Situation) -> None:
@@ -182,7 +194,7 @@ class StrictRangeLimiter(Limiter):
         if not hard.any_position:
             return span
         low, high, unknown = self._rooms(state, hard.lower, hard.upper, hard.has_position)
-        causes = (*unknown, *span.causes, Cause(Reason.HARD_POSITION, low, high))
+        causes = (*unknown, *span.causes, Cause(HARD_POSITION, low, high))
         return Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes)
 
     def _rooms(
@@ -208,7 +220,7 @@ class StrictRangeLimiter(Limiter):
         lower, upper = last - change, last + change
         for bound in (lower, upper):
             np.minimum(np.maximum(bound, span.lower, out=bound), span.upper, out=bound)
-        return Span(lower, upper, (*span.causes, Cause(Reason.MAX_ACCELERATION, lower, upper)))
+        return Span(lower, upper, (*span.causes, Cause(MAX_ACCELERATION, lower, upper)))
 
     def _effort(self, state: Situation) -> Span:
         hard = self.hard
@@ -218,14 +230,14 @@ class StrictRangeLimiter(Limiter):
             unknown = hard.has_position & np.isnan(position)
             low = unknown | ((position <= hard.lower) & ~(velocity > 0.0))
             high = unknown | ((position >= hard.upper) & ~(velocity < 0.0))
-            span = self._without(span, Reason.HARD_POSITION, low, high, unknown)
+            span = self._without(span, HARD_POSITION, low, high, unknown)
         if hard.any_velocity and not (np.abs(velocity) <= hard.velocity).all():
             unknown = hard.has_velocity & np.isnan(velocity)
             low, high = unknown | (velocity < -hard.velocity), unknown | (velocity > hard.velocity)
-            span = self._without(span, Reason.MAX_VELOCITY, low, high, unknown)
+            span = self._without(span, MAX_VELOCITY, low, high, unknown)
         return span
 
-    def _without(self, span: Span, reason: Reason, low: Bools, high: Bools, unknown: Bools) -> Span:
+    def _without(self, span: Span, reason: int, low: Bools, high: Bools, unknown: Bools) -> Span:
         """Return the bounds without negative values where `low`, without positive ones where `high`."""
         lower, upper = np.where(low, 0.0, span.lower), np.where(high, 0.0, span.upper)
         cause = Cause(reason, np.where(low, 0.0, np.nan), np.where(high, 0.0, np.nan))
@@ -248,4 +260,4 @@ class StrictRangeLimiter(Limiter):
         if not where.any():
             return ()
         zero = np.where(where, 0.0, np.nan)
-        return (Cause(Reason.UNKNOWN_STATE, zero, zero),)
+        return (Cause(UNKNOWN_STATE, zero, zero),)

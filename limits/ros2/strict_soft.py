@@ -8,9 +8,8 @@ from limits.errors import LimitsError
 from limits.formats.urdf_checks import Diagnostic
 from limits.ros2.arrays import Bools, Floats
 from limits.ros2.helpers import STATE_TOLERANCE
-from limits.ros2.reasons import Reason
 from limits.ros2.records import JointLimits, SoftJointLimits
-from limits.ros2.strict import Cause, Span
+from limits.ros2.strict import SOFT_POSITION, SOFT_VELOCITY, Cause, Span
 from limits.ros2.strict_range import Situation, StrictRangeLimiter
 from limits.ros2.validity import clip_to_hard
 
@@ -58,7 +57,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
         low = np.fmax(np.fmin(self.soft_lower, start), start + slow * state.dt)
         high = np.fmin(np.fmax(self.soft_upper, start), start + fast * state.dt)
         lower, upper = np.fmax(span.lower, low), np.fmin(span.upper, high)
-        return Span(lower, upper, (*span.causes, Cause(Reason.SOFT_POSITION, lower, upper)))
+        return Span(lower, upper, (*span.causes, Cause(SOFT_POSITION, lower, upper)))
 
     def _velocity(self, state: Situation) -> Span:
         if not self.has_range.any():
@@ -67,7 +66,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
         low, high, unknown = self._rooms(state, self.soft_lower, self.soft_upper, self.has_range)
         slow, fast = self._slow(state.known_position())
         low, high = np.fmax(low, slow), np.fmin(high, fast)
-        causes = (*unknown, *span.causes, Cause(Reason.SOFT_POSITION, low, high))
+        causes = (*unknown, *span.causes, Cause(SOFT_POSITION, low, high))
         return self._accelerated(Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes), state)
 
     def _slow(self, position: Floats) -> tuple[Floats, Floats]:
@@ -89,7 +88,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
         low, high = np.where(unknown, 0.0, low), np.where(unknown, 0.0, high)
         lower = np.where(on, np.minimum(np.maximum(low, span.lower), span.upper), span.lower)
         upper = np.where(on, np.minimum(np.maximum(high, span.lower), span.upper), span.upper)
-        causes = (*self._unknown(unknown), *span.causes, Cause(Reason.SOFT_VELOCITY, lower, upper))
+        causes = (*self._unknown(unknown), *span.causes, Cause(SOFT_VELOCITY, lower, upper))
         return Span(lower, upper, causes)
 
 

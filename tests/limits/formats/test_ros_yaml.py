@@ -1,0 +1,134 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limits.errors import LimitsError
+from limits.formats.ros_yaml import Value, matches, read_parameters, read_sections, write_parameters
+
+TWO_NODES = """
+arm:
+  driver:
+    ros__parameters:
+      a.b: 1.5
+      c: [1, 2]
+  planner:
+    ros__parameters: {d: x}
+"""
+
+
+def test_the_parameters_of_a_node_by_its_name() -> None:
+    section = read_parameters(TWO_NODES, "/arm/driver")
+    assert section.node == "/arm/driver"
+    assert section.values == {"a.b": 1.5, "c": (1, 2)}
+    assert read_parameters(TWO_NODES, "arm/planner").values == {"d": "x"}
+
+
+def test_without_a_name_there_must_be_one_section() -> None:
+    assert read_parameters("n: {ros__parameters: {a: true}}").values == {"a": True}
+    with pytest.raises(LimitsError, match=r"several sections .* for node of any name \(got \['/arm/driver', '/arm/pl"):
+        read_parameters(TWO_NODES)
+
+
+def test_a_file_without_nodes_holds_the_parameters() -> None:
+    section = read_parameters("joint_limits: {j1: {max_effort: 3.0}}", "any/node")
+    assert section == ("", {"joint_limits.j1.max_effort": 3.0}, ())
+
+
+def test_several_matching_sections_are_listed() -> None:
+    text = "/**: {ros__parameters: {a: 1}}\narm: {ros__parameters: {a: 2}}\nother: {ros__parameters: {a: 3}}"
+    with pytest.raises(LimitsError, match=r"f.yaml, .*several sections .* node arm \(got \['/\*\*', '/arm'\]\)"):
+        read_parameters(text, "arm", file="f.yaml")
+
+
+def test_no_matching_section_lists_what_there_is() -> None:
+    with pytest.raises(LimitsError, match=r"no parameters for node /arm/else \(got \['/arm/driver', '/arm/planner'\]"):
+        read_parameters(TWO_NODES, "/arm/else")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "node", "expected"),
+    [
+        ("/arm", "arm", True),
+        ("/arm", "/ns/arm", False),
+        ("/**", "/ns/arm", True),
+        ("/**/arm", "arm", True),
+        ("/**/arm", "/a/b/arm", True),
+        ("/*/arm", "/ns/arm", True),
+        ("/*/arm", "/a/b/arm", False),
+        ("/ns/*", "/ns/arm", True),
+        ("/a+b", "/aab", False),
+        ("", "anything", True),
+    ],
+)
+def test_patterns_of_nodes(pattern: str, node: str, expected: bool) -> None:
+    assert matches(pattern, node) is expected
+
+
+def test_null_is_not_given_by_default_and_a_string_in_compat() -> None:
+    text = "n: {ros__parameters: {a: null, b: ~, c: 'null'}}"
+    assert read_parameters(text) == ("/n", {"c": "null"}, ("a", "b"))
+    assert read_parameters(text, compat=True).values == {"a": "null", "b": "~", "c": "null"}
+    assert read_parameters("n: {ros__parameters: {a: }}").not_given == ("a",)
+    with pytest.raises(LimitsError, match=r"a: has no value \(line 1\)"):
+        read_parameters("n: {ros__parameters: {a: }}", compat=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1", "holds no parameters"),
+        ("n: {ros__parameters: 1}", r"ros__parameters: is no mapping \(line 1\)"),
+        ("ros__parameters: {a: 1}", "ros__parameters: stands below no node"),
+        ("n: {ros__parameters: {a: [1, x]}}", "a: is a list of several types"),
+        ("n: {ros__parameters: {a: {b: 1}, a.b: 2}}", "a.b: is there twice"),
+        ("n: {ros__parameters: {a: 1}}\nn: {ros__parameters: {b: 1}}", r"n: is there twice \(line 2\)"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(LimitsError, match=message):
+        read_sections(text)
+
+
+def test_in_compat_the_later_of_two_wins() -> None:
+    assert read_parameters("n: {ros__parameters: {a: {b: 1}, a.b: 2}}", compat=True).values == {"a.b": 2}
+
+
+def test_doubles_are_written_with_a_point() -> None:
+    values: dict[str, Value] = {
+        "joint_limits.j1.max_effort": 87.0,
+        "joint_limits.j1.max_jerk": 1e16,
+        "joint_limits.j1.max_velocity": -math.inf,
+        "joint_limits.on.has_jerk_limits": True,
+        "joint_limits.a b.list": (1, 2),
+    }
+    assert write_parameters(values, "/arm/driver") == (
+        "/arm/driver:\n"
+        "  ros__parameters:\n"
+        "    joint_limits:\n"
+        "      j1:\n"
+        "        max_effort: 87.0\n"
+        "        max_jerk: 1.0e+16\n"
+        "        max_velocity: -.inf\n"
+        '      "on":\n'
+        "        has_jerk_limits: true\n"
+        '      "a b":\n'
+        "        list: [1, 2]\n"
+    )
+
+
+scalars = st.one_of(st.booleans(), st.integers(-(1 << 63), (1 << 63) - 1), st.floats(), st.text(max_size=20))
+keys = st.text(st.characters(blacklist_characters=".", blacklist_categories=("Cs", "Cc")), min_size=1, max_size=10)
+
+
+def normal(value: object) -> bool:
+    return not isinstance(value, float) or value == 0.0 or abs(value) >= 2.3e-308 or math.isnan(value)
+
+
+@given(st.dictionaries(keys, scalars.filter(normal), min_size=1))
+def test_what_is_written_is_read_back_with_its_type(values: dict[str, Value]) -> None:
+    found = read_parameters(write_parameters(values, "/n")).values
+    assert [(key, type(value), repr(value)) for key, value in found.items()] == [
+        (key, type(value), repr(value)) for key, value in values.items()
+    ]
