@@ -1,9 +1,15 @@
 """What is known of one arm: the state that decisions are made against."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from handlers.limit_sources import LimitSources
+from handlers.provenance import Setter
 from schema.arms import Description, Slot
 from schema.messages import Message
+
+if TYPE_CHECKING:
+    from handlers.arm_limits import ArmLimits
 
 
 @dataclass(slots=True)
@@ -37,7 +43,11 @@ class ArmState:
     strict: bool = False
     queue_limit: int = 256
     faults_allowed: bool = False
+    sources: LimitSources = field(default_factory=LimitSources)
+    """What the settings and their files say about the limits."""
     description: Description | None = None
+    described_at_us: int = 0
+    """When the arm told of its hard limits as they are."""
     adopted: bool = False
     online: bool = False
     ready: bool = False
@@ -54,5 +64,11 @@ class ArmState:
     last_rev: dict[Slot, int] = field(default_factory=dict)
     pending: dict[Slot, int] = field(default_factory=dict)
     pending_rev: dict[Slot, int] = field(default_factory=dict)
+    desired_by: dict[Slot, Setter] = field(default_factory=dict)
+    reported_by: dict[Slot, Setter] = field(default_factory=dict)
+    unread: dict[Slot, tuple[tuple[Message, Setter], ...]] = field(default_factory=dict)
+    """What was accepted for a slot and is not read back yet, oldest first."""
+    limits: "ArmLimits | None" = None
+    """The limit stack, made from all of this when asked for: see `handlers.arm_limits`."""
     handles: dict[int, HandleEntry] = field(default_factory=dict)
     """The handles of the whole service, shared by all arms."""

@@ -13,6 +13,7 @@ Int64 = Annotated[int, "int64"]
 UInt32 = Annotated[int, "uint32"]
 UInt64 = Annotated[int, "uint64"]
 Fixed32 = Annotated[int, "fixed32"]
+Parameter = Annotated[bool | float, "parameter"]
 
 
 class Kind(enum.Enum):
@@ -30,6 +31,8 @@ class Kind(enum.Enum):
     BYTES = "bytes"
     ENUM = "enum"
     MESSAGE = "message"
+    PARAMETER = "parameter"
+    """A flag or a double: the value of a ROS parameter; there is none in proto."""
 
 
 class Field(NamedTuple):

@@ -1,0 +1,230 @@
+"""The limit stack of one arm: built from its state, folded when asked, kept until something changes."""
+
+import math
+from operator import is_
+from typing import NamedTuple
+
+import numpy as np
+
+from handlers.arm_state import ArmState
+from handlers.limit_layers import (
+    APPLICATION_SLOT,
+    PARAMETERS_SLOT,
+    application_layers,
+    parameter_layers,
+    safety_layers,
+    soft_layers,
+)
+from handlers.limit_sources import Placed, place
+from handlers.refusals import description_of
+from limits.formats.urdf_records import JointType
+from limits.intrinsic.joint_limits import JointLimitVectors
+from limits.stack.fold import Effective, fold
+from limits.stack.joints import ArmJoints, Bounds
+from limits.stack.layer import MACHINE_KINDS, Layer, LayerKind, Origin, Stack
+from limits.stack.sources import kinova_layer
+from schema.arms import Description, Slot
+from schema.messages import KinematicLimits
+
+ARM_USER = "@arm"
+"""Who set what an arm tells."""
+PROFILE_USER = "@profile"
+"""Who set the figures of a model's profile."""
+
+
+class _Measured(NamedTuple):
+    """What an item of the arm is bounded by."""
+
+    quantity: str
+    field: str
+    """Of the hard limits."""
+    angular: bool
+
+
+_VELOCITY = _Measured("velocity", "joint_speed_limits", angular=True)
+_ACCELERATION = _Measured("acceleration", "joint_acceleration_limits", angular=True)
+_LINEAR = _Measured("twist_linear", "twist_linear", angular=False)
+_ANGULAR = _Measured("twist_angular", "twist_angular", angular=True)
+MEASURED: dict[str, _Measured] = {
+    "joint_speed_soft_limits": _VELOCITY,
+    "joint_acceleration_soft_limits": _ACCELERATION,
+    "twist_linear_soft_limit": _LINEAR,
+    "twist_angular_soft_limit": _ANGULAR,
+    "desired_linear_twist": _LINEAR,
+    "desired_angular_twist": _ANGULAR,
+    "desired_joint_speeds": _VELOCITY,
+}
+"""Items of the arm that the outer layers bound, by key."""
+
+
+class OuterBounds(NamedTuple):
+    """Upper bounds of an item, in its unit, and the source of each; infinite and empty where nothing is said."""
+
+    high: tuple[float, ...]
+    sources: tuple[str, ...]
+
+
+class _Outer(NamedTuple):
+    """The layers that bound what may be asked of the arm, and what was made of them."""
+
+    inputs: tuple[object, ...]
+    joints: ArmJoints
+    placed: Placed
+    machine: tuple[Layer, ...]
+    """Hard limits and files."""
+    layers: tuple[Layer, ...]
+    """These, then application limits and caps of the plant."""
+    bounds: dict[str, OuterBounds]
+
+
+class ArmLimits:
+    """What limits one arm. Every property is of the present state: cached, and made anew after a change.
+
+    Raises:
+        BrokerError: arm_not_read while the arm has not been described.
+    """
+
+    __slots__ = ("_folded", "_kept", "_stack", "_stack_at", "_state")
+
+    def __init__(self, state: ArmState) -> None:
+        self._state = state
+        self._kept: _Outer | None = None
+        self._stack: Stack | None = None
+        self._stack_at: tuple[object, ...] = ()
+        self._folded: Effective | None = None
+
+    @property
+    def joints(self) -> ArmJoints:
+        """The joints of the arm."""
+        return self._outer().joints
+
+    @property
+    def placed(self) -> Placed:
+        """What the settings and their files say about these joints."""
+        return self._outer().placed
+
+    @property
+    def stack(self) -> Stack:
+        """All layers: a limit that is being changed stands twice, as it was and as it will be, until read back."""
+        outer, state = self._outer(), self._state
+        at = (outer, state.rev, state.seq, state.read_at_us)
+        if self._stack is None or at[0] is not self._stack_at[0] or at[1:] != self._stack_at[1:]:
+            inner = (*soft_layers(outer.joints, state), *safety_layers(outer.joints, state, outer.placed))
+            self._stack = Stack.of(outer.joints, (*outer.layers, *inner))
+            self._stack_at, self._folded = at, None
+        return self._stack
+
+    @property
+    def folded(self) -> Effective:
+        """The effective limits of every mode with their provenance."""
+        stack = self.stack
+        if self._folded is None:
+            self._folded = fold(stack)
+        return self._folded
+
+    def effective(self, mode: int | None) -> Bounds:
+        """The effective limits in a mode, rad or m; None: the tightest over the modes, for a mode that is not known."""
+        return self.folded.at(mode)
+
+    def bounds(self, key: str) -> OuterBounds:
+        """Bounds of an item of `MEASURED` by the outer layers: hard limits, files, application limits, site caps."""
+        outer = self._outer()
+        found = outer.bounds.get(key)
+        if found is None:
+            found = outer.bounds[key] = _bounds(outer, MEASURED[key], description_of(self._state))
+        return found
+
+    def outer(self, slot: Slot) -> tuple[float, ...]:
+        """Upper bounds of a slot by the outer layers, in the unit of its item, one a component."""
+        return self.bounds(slot[0]).high
+
+    def sources(self, slot: Slot) -> tuple[str, ...]:
+        """Source of each bound of `outer`."""
+        return self.bounds(slot[0]).sources
+
+    @property
+    def system(self) -> Effective:
+        """The fold of the layers that describe the machine: what application limits must stay within."""
+        outer = self._outer()
+        return fold(Stack(outer.joints, outer.machine))
+
+    def _outer(self) -> _Outer:
+        state = self._state
+        inputs = _inputs(state)
+        kept = self._kept
+        if kept is None or len(kept.inputs) != len(inputs) or not all(map(is_, kept.inputs, inputs)):
+            kept = self._kept = _build(state, inputs, kept)
+        return kept
+
+
+def limits_of(state: ArmState) -> ArmLimits:
+    """The limits of an arm."""
+    if state.limits is None:
+        state.limits = ArmLimits(state)
+    return state.limits
+
+
+def joints_of(description: Description) -> ArmJoints:
+    """The joints that an arm told of."""
+    return ArmJoints(
+        tuple(joint.name for joint in description.joints), tuple(JointType(joint.type) for joint in description.joints)
+    )
+
+
+def vectors_of(effective: Effective, mode: int | None = None) -> JointLimitVectors:
+    """The six vectors of effective limits that JointLimits knows."""
+    bounds = effective.at(mode)
+    return JointLimitVectors(
+        bounds.position_lower, bounds.position_upper, bounds.velocity, bounds.acceleration, bounds.jerk, bounds.effort
+    )
+
+
+def _inputs(state: ArmState) -> tuple[object, ...]:
+    """Everything that the outer layers are made of, as objects that are replaced when they change."""
+    desired, reported, unread = state.desired, state.reported, state.unread
+    limits, parameters = APPLICATION_SLOT, PARAMETERS_SLOT
+    return (
+        state.description, state.sources,
+        desired.get(limits), reported.get(limits), unread.get(limits),
+        desired.get(parameters), reported.get(parameters), unread.get(parameters),
+    )  # fmt: skip
+
+
+def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -> _Outer:
+    description = description_of(state)
+    joints = joints_of(description)
+    same_place = before is not None and before.joints == joints and before.inputs[1] is state.sources
+    placed = before.placed if before is not None and same_place else place(state.sources, joints)
+    by = ARM_USER if description.hard_source == "hard:device" else PROFILE_USER
+    hard = kinova_layer(joints, description.hard_limits, Origin(description.hard_source, by, state.described_at_us))
+    files = [layer for layer in placed.layers if layer.kind in MACHINE_KINDS]
+    machine = Stack.of(joints, (hard, *files, *parameter_layers(joints, state, placed))).layers
+    site = [layer for layer in placed.layers if layer.kind is LayerKind.SITE]
+    layers = (*machine, *application_layers(joints, state), *site)
+    return _Outer(inputs, joints, placed, machine, Stack.of(joints, layers).layers, {})
+
+
+def _bounds(outer: _Outer, measured: _Measured, description: Description) -> OuterBounds:
+    """The tightest outer layer of each component; the arm's own number is given as the arm gives it."""
+    layers = [layer for layer in outer.layers if not layer.safeties]
+    joints = (None,) if measured.quantity in _TWISTS else outer.joints.names
+    cells = [outer.joints.cell(measured.quantity, joint) for joint in joints]
+    ceilings = np.stack([layer.ceilings[cells] for layer in layers])
+    high, sources = [], []
+    for column, (joint, tightest) in enumerate(zip(joints, map(int, ceilings.argmin(axis=0)), strict=True)):
+        layer, ceiling = layers[tightest], float(ceilings[tightest, column])
+        unlimited = math.isinf(ceiling)
+        sources.append("" if unlimited else layer.origin_of(measured.quantity, joint).source)
+        if layer.kind is LayerKind.HARD and not unlimited:
+            high.append(_component(description.hard_limits, measured.field, column))
+        else:
+            high.append(math.degrees(ceiling) if measured.angular else ceiling)
+    return OuterBounds(tuple(high), tuple(sources))
+
+
+_TWISTS = frozenset({"twist_linear", "twist_angular"})
+
+
+def _component(limits: KinematicLimits, field: str, column: int) -> float:
+    value: float | tuple[float, ...] = getattr(limits, field)
+    return value[column] if isinstance(value, tuple) else value

@@ -1,0 +1,177 @@
+"""Layers of the limit stack from the items of an arm.
+
+A value counts as it was read; one that is desired, or accepted and not read back yet, counts beside it, so that the
+tighter of them binds number by number.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from handlers.arm_state import ArmState
+from handlers.joint_vectors import to_vectors
+from handlers.limit_sources import Placed
+from handlers.provenance import Author, Setter
+from limits.errors import LimitsError
+from limits.intrinsic.joint_limits import FIELDS as VECTORS
+from limits.kinova_limits import FIELDS as SOFT_ITEMS
+from limits.kinova_models import SOFT_LIMIT_MODES
+from limits.ros2.parameters import load_joint_limits, parameter_name
+from limits.ros2.store import ParameterStore
+from limits.stack.joints import ArmJoints
+from limits.stack.layer import Layer, Origin
+from limits.stack.sources import application_layer, kinova_layer, ros_layers, safety_layer
+from limits.tesseract.joint_safety import JointSafety
+from schema.arms import Slot
+from schema.enums import ControlMode
+from schema.intrinsic import JointLimits
+from schema.joint_items import JointParameterMap, JointSafetyMap
+from schema.messages import KinematicLimits, Message
+
+APPLICATION_SLOT: Slot = ("joint_limits", 0)
+SAFETY_SLOT: Slot = ("joint_safety", 0)
+PARAMETERS_SLOT: Slot = ("joint_parameters", 0)
+
+Origins = dict[tuple[str, str | None], Origin]
+
+_OF_VECTORS: dict[str, tuple[str, ...]] = {
+    "min_position": ("position_lower",),
+    "max_position": ("position_upper",),
+    "max_velocity": ("velocity",),
+    "max_acceleration": ("acceleration", "deceleration"),
+    "max_jerk": ("jerk",),
+    "max_effort": ("effort",),
+}
+"""What each vector of JointLimits bounds."""
+_OF_PARAMETERS: dict[str, tuple[str, ...]] = {
+    **{name: quantities for name, quantities in _OF_VECTORS.items() if name != "max_acceleration"},
+    "max_acceleration": ("acceleration",),
+    "max_deceleration": ("deceleration",),
+}
+"""What the number behind a ROS parameter bounds."""
+_OF_SAFETY = ("position_lower", "position_upper", "velocity", "effort")
+_OF_SOFT: dict[str, tuple[str, ...]] = {
+    "joint_speed_limits": ("velocity",),
+    "joint_acceleration_limits": ("acceleration", "deceleration"),
+    "twist_linear": ("twist_linear",),
+    "twist_angular": ("twist_angular",),
+}
+"""What each field of KinematicLimits bounds."""
+
+
+def values_of(state: ArmState, slot: Slot) -> Iterator[tuple[Message, Setter]]:
+    """Every value of a slot that counts, with who set it: first the one that was read."""
+    reported, desired = state.reported.get(slot), state.desired.get(slot)
+    if reported is None or desired is None:
+        return
+    yield reported, state.reported_by.get(slot, Setter())
+    if desired != reported:
+        yield desired, state.desired_by.get(slot, Setter())
+    for value, setter in state.unread.get(slot, ()):
+        if value not in (reported, desired):
+            yield value, setter
+
+
+def _origin(source: str, author: Author) -> Origin:
+    return Origin(source, author.by, author.at_us)
+
+
+def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
+    """The application limits."""
+    source, layers = "application", []
+    for value, setter in values_of(state, APPLICATION_SLOT):
+        if not isinstance(value, JointLimits):
+            continue
+        origins: Origins = {
+            (quantity, joint): _origin(source, author)
+            for name in VECTORS
+            for index, joint in enumerate(joints.names)
+            if (author := setter.older.get(f"{name}[{index}]")) is not None
+            for quantity in _OF_VECTORS[name]
+        }
+        vectors = to_vectors(value, len(joints.names))
+        layers.append(application_layer(joints, vectors, _origin(source, setter.last), origins))
+    return layers
+
+
+def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
+    """The JointSafety records; those of a URDF name it as their source as long as they are as it says."""
+    layers = []
+    for value, setter in values_of(state, SAFETY_SLOT):
+        if not isinstance(value, JointSafetyMap):
+            continue
+        origins: Origins = {}
+        for joint, gains in value.joints.items():
+            given = placed.safety.joints.get(joint) == gains
+            found = _origin(placed.safety_source if given else SAFETY_SLOT[0], setter.of(joint))
+            origins |= {(quantity, joint): found for quantity in _OF_SAFETY}
+        records = {joint: JointSafety(**msgspec.structs.asdict(gains)) for joint, gains in value.joints.items()}
+        layers.append(safety_layer(joints, records, _origin(SAFETY_SLOT[0], setter.last), origins))
+    return layers
+
+
+def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
+    """The limits that ROS parameters give; those of a file name it as their source as long as they are as it says."""
+    layers: list[Layer] = []
+    for value, setter in values_of(state, PARAMETERS_SLOT):
+        if not isinstance(value, JointParameterMap):
+            continue
+        loaded = load_joint_limits(joints.names, ParameterStore(value.parameters))
+        sourced = ros_layers(joints, loaded, _origin(_ROS_SOURCE, setter.last))
+        origins = _parameter_origins(joints, value, setter, placed)
+        layers += [
+            Layer(layer.kind, layer.origin, layer.ceilings, layer.mode, origins, layer.safeties)
+            for layer in sourced.layers
+        ]
+    return layers
+
+
+_ROS_SOURCE = "ros:parameters"
+
+
+def _parameter_origins(joints: ArmJoints, value: JointParameterMap, setter: Setter, placed: Placed) -> Origins:
+    origins: Origins = {}
+    for joint in joints.names:
+        for key, quantities in _OF_PARAMETERS.items():
+            name = parameter_name(joint, key)
+            number = value.parameters.get(name)
+            if number is not None:
+                given = placed.parameters.parameters.get(name) == number
+                found = _origin(placed.ros_source if given else _ROS_SOURCE, setter.of(name))
+                origins |= {(quantity, joint): found for quantity in quantities}
+    return origins
+
+
+def soft_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
+    """The soft limits of each control mode: as they were read, then what is to be."""
+    layers = []
+    for mode in sorted({mode for modes in SOFT_LIMIT_MODES.values() for mode in modes}):
+        read: dict[str, tuple[Message, Setter]] = {}
+        for field, key in SOFT_ITEMS.items():
+            if mode in SOFT_LIMIT_MODES[key]:
+                for rank, one in enumerate(values_of(state, (key, int(mode)))):
+                    if rank:
+                        layers += _soft_layer(joints, mode, {field: one})
+                    else:
+                        read[field] = one
+        layers += _soft_layer(joints, mode, read)
+    return layers
+
+
+def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple[Message, Setter]]) -> list[Layer]:
+    """One layer of some fields; none where they make no sense, as only an arm can tell such."""
+    if not values:
+        return []
+    source = f"soft:{mode.name}"
+    numbers = {field: getattr(value, SOFT_ITEMS[field]) for field, (value, _) in values.items()}
+    origins: Origins = {
+        (quantity, joint): _origin(source, setter.last)
+        for field, (_, setter) in values.items()
+        for quantity in _OF_SOFT[field]
+        for joint in ((None,) if quantity.startswith("twist") else joints.names)
+    }
+    latest = max((setter.last for _, setter in values.values()), key=lambda author: author.at_us)
+    try:
+        return [kinova_layer(joints, KinematicLimits(mode, **numbers), _origin(source, latest), origins)]
+    except LimitsError:
+        return []

@@ -1,0 +1,53 @@
+"""Who set a value, number by number: a change of one number leaves the others with whoever set them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from schema.intrinsic import JointLimits
+from schema.joint_items import JointParameterMap, JointSafetyMap
+from schema.messages import Message
+
+
+class Author(NamedTuple):
+    """Who set a number (`<user>/<connection>`, or `@...` where nobody asked), and when, µs since 1970 UTC."""
+
+    by: str = ""
+    at_us: int = 0
+
+
+class Setter(NamedTuple):
+    """Who set a value last, and who set those of its numbers that were there before."""
+
+    last: Author = Author()
+    older: Mapping[str, Author] = {}
+    """By the names of `numbers_of`."""
+
+    def of(self, number: str) -> Author:
+        """Who set one number."""
+        return self.older.get(number, self.last)
+
+
+def numbers_of(value: Message) -> dict[str, object]:
+    """The parts of a value that are set one by one: `max_velocity[3]`, a joint's name, a parameter's name.
+
+    Empty for items of the arm, which are set as a whole.
+    """
+    if isinstance(value, JointLimits):
+        return {
+            f"{name}[{index}]": number
+            for name in JointLimits.__struct_fields__
+            if (field := getattr(value, name)) is not None
+            for index, number in enumerate(field.values)
+        }
+    if isinstance(value, JointSafetyMap):
+        return dict(value.joints)
+    return dict(value.parameters) if isinstance(value, JointParameterMap) else {}
+
+
+def set_by(author: Author, value: Message, before: Message | None, earlier: Setter) -> Setter:
+    """Who set each number of a value that `author` put in the place of another one."""
+    old = {} if before is None else numbers_of(before)
+    older = {
+        name: earlier.of(name) for name, number in numbers_of(value).items() if name in old and old[name] == number
+    }
+    return Setter(author, older)
