@@ -1,7 +1,7 @@
 """One row of the table of methods."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Access(enum.Enum):
 
 
 class Rpc(msgspec.Struct, frozen=True):
-    """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit` is `deg` or empty."""
+    """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit`: `deg`, `rad` or empty."""
 
     name: str
     access: Access
@@ -34,3 +34,5 @@ class Rpc(msgspec.Struct, frozen=True):
     any_arm: bool = False
     ttl_ms: int = 0
     """Time to live of a request that names none, ms; 0 = for ever."""
+    lists: Mapping[str, int] = {}
+    """Params that may be so long that the payload is up to 4 MiB: lists of numbers (1), or of such lists (2)."""

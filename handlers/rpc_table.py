@@ -2,9 +2,21 @@
 
 from functools import partial
 
-from handlers import control_mode, items, kinematic_limits, notifications, queries, simulation
+from handlers import (
+    command_check,
+    control_mode,
+    explain,
+    items,
+    kinematic_limits,
+    kinematics,
+    notifications,
+    queries,
+    simulation,
+    trajectory_check,
+)
 from handlers.config_items import CONFIG_ITEMS, ConfigItem
 from handlers.rpc import Access, Rpc
+from schema.intrinsic import Skeleton
 from schema.messages import (
     ControlModeInformation,
     DesiredSpeeds,
@@ -52,6 +64,10 @@ _EXPLICIT = (
     Rpc("GetKinematicSoftLimits",      READ,  ControlModeInformation, KinematicLimits,      kinematic_limits.get_soft_limits,     "Read the soft limits of one mode", unit="deg"),
     Rpc("GetAllKinematicSoftLimits",   READ,  Empty,                  KinematicLimitsList,  kinematic_limits.get_all_soft_limits, "Read the soft limits of the five modes that take them", unit="deg"),
     Rpc("GetDesiredSpeeds",            READ,  Empty,                  DesiredSpeeds,        kinematic_limits.get_desired_speeds,  "Read the desired joystick speeds", unit="deg"),
+    Rpc("Explain",                     READ,  None,                   None,                 explain.explain_limits,               "The layers behind each effective limit: value, source, author, time"),
+    Rpc("GetSkeleton",                 READ,  Empty,                  Skeleton,             kinematics.get_skeleton,              "Read the kinematic tree of the arm's skeleton file", unit="rad"),
+    Rpc("CheckTrajectory",             READ,  None,                   None,                 trajectory_check.check_trajectory_of, "Compare a trajectory with the effective limits; nothing is relayed", unit="rad", lists=trajectory_check.LISTS),
+    Rpc("CheckCommand",                READ,  None,                   None,                 command_check.check_command,          "Put one command through a limiter; nothing is relayed", unit="rad"),
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first"),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
@@ -64,7 +80,6 @@ UNIMPLEMENTED = (
     "SetJointLimits", "SetJointLimit", "GetJointLimits", "ResetJointLimits",
     "GetJointSafety", "SetJointSafety", "ClearJointSafety", "ResetJointSafety",
     "GetJointParameters", "SetJointParameters", "DescribeJointParameters",
-    "GetSkeleton", "Explain", "CheckTrajectory", "CheckCommand",
 )  # fmt: skip
 """Methods that are described but not there yet: refused by name."""
 
@@ -84,7 +99,19 @@ def _table(rows: list[Rpc]) -> dict[str, Rpc]:
 RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _rows_of(item)), *_EXPLICIT])
 """Every method by name, Kinova's thirty and our own."""
 
-SERVICE_METHODS = frozenset({"SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault"})
+SERVICE_METHODS = frozenset(
+    {
+        "SetControlMode",
+        "GetHistory",
+        "GetEvents",
+        "WhoAmI",
+        "SimFault",
+        "Explain",
+        "GetSkeleton",
+        "CheckTrajectory",
+        "CheckCommand",
+    }
+)
 """Methods beyond the thirty of Kinova; all but SetControlMode need nothing of the arm."""
 
 

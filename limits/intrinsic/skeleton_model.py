@@ -22,6 +22,8 @@ class SkeletonModel(NamedTuple):
     coupling: Coupling
     warnings: tuple[str, ...]
     """What is allowed and odd."""
+    message: Skeleton
+    """The whole skeleton."""
 
 
 def _check_link(link: Link) -> None:
@@ -49,4 +51,5 @@ def skeleton_model(skeleton: Skeleton) -> SkeletonModel:
         soft=limits.soft,
         coupling=coupling,
         warnings=(*limits.warnings, *coupling.warnings, *ignored_of_fixed(skeleton.joints)),
+        message=skeleton,
     )

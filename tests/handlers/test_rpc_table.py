@@ -24,7 +24,10 @@ KINOVA = [
     "GetControlMode",
     "ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe",
 ]  # fmt: skip
-OWN = ["SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault"]
+OWN = [
+    "SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault",
+    "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
+]  # fmt: skip
 WRITES = {name for name in KINOVA if not name.startswith("Get")} | {"SetControlMode", "SimFault"}
 DEGREES = {
     "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
@@ -35,8 +38,10 @@ DEGREES = {
     "GetKinematicHardLimits", "GetKinematicSoftLimits", "GetAllKinematicSoftLimits",
 }  # fmt: skip
 
+RADIANS = {"GetSkeleton", "CheckTrajectory", "CheckCommand"}
 
-def test_the_table_holds_the_thirty_of_kinova_and_five_of_our_own() -> None:
+
+def test_the_table_holds_the_thirty_of_kinova_and_our_own() -> None:
     assert (len(KINOVA), len(set(KINOVA))) == (30, 30)
     assert sorted(RPC_TABLE) == sorted(KINOVA + OWN)
     assert sorted(OWN) == sorted(SERVICE_METHODS)
@@ -44,18 +49,14 @@ def test_the_table_holds_the_thirty_of_kinova_and_five_of_our_own() -> None:
 
 def test_what_is_described_and_not_there_is_refused_by_name() -> None:
     assert sorted(UNIMPLEMENTED) == [
-        "CheckCommand",
-        "CheckTrajectory",
         "ClearJointSafety",
         "ConfirmArm",
         "ConfirmPending",
         "DescribeJointParameters",
         "DiscardPending",
-        "Explain",
         "GetJointLimits",
         "GetJointParameters",
         "GetJointSafety",
-        "GetSkeleton",
         "HoldArm",
         "ReleaseArm",
         "ResetJointLimits",
@@ -96,9 +97,10 @@ def test_writes_are_pinned() -> None:
     assert {name for name, rpc in RPC_TABLE.items() if rpc.access is Access.WRITE} == WRITES
 
 
-def test_methods_in_degrees_are_pinned() -> None:
+def test_methods_in_degrees_and_radians_are_pinned() -> None:
     assert {name for name, rpc in RPC_TABLE.items() if rpc.unit == "deg"} == DEGREES
-    assert {rpc.unit for rpc in RPC_TABLE.values()} == {"deg", ""}
+    assert {name for name, rpc in RPC_TABLE.items() if rpc.unit == "rad"} == RADIANS
+    assert {rpc.unit for rpc in RPC_TABLE.values()} == {"deg", "rad", ""}
 
 
 def test_every_row_is_named_as_its_key_and_described() -> None:
