@@ -11,7 +11,8 @@ from broker.topics import RequestTopic, Topics, is_name
 from handlers.rpc import Access, Rpc
 from schema.codecs import CODECS, codec_for
 from schema.codecs.codec import Codec
-from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope, Warned
+from schema.codecs.large import Lifted
+from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, RequestEnvelope, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
 
@@ -81,8 +82,9 @@ def decode(arrival: Arrival) -> None:
             same whenever the envelope can be decoded.
     """
     message = arrival.message
-    if len(message.payload) > PAYLOAD_LIMIT:
-        raise BrokerError("too_large", f"payload: {len(message.payload)} bytes, at most {PAYLOAD_LIMIT}")
+    most = LISTS_LIMIT if arrival.rpc is not None and arrival.rpc.lists else PAYLOAD_LIMIT
+    if len(message.payload) > most:
+        raise BrokerError("too_large", f"payload: {len(message.payload)} bytes, at most {most}")
     wrong = _wrong_before_envelope(arrival)
     try:
         _decode_envelope(arrival)
@@ -111,8 +113,9 @@ def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
 def _decode_envelope(arrival: Arrival) -> None:
     message = arrival.message
     arrival.codec = codec_for(message.content_type, message.payload)
+    lifted = _lifted(arrival)
     try:
-        arrival.envelope = envelope = arrival.codec.decode_request(message.payload)
+        arrival.envelope = envelope = arrival.codec.decode_request(lifted.payload)
     except BrokerError as error:
         arrival.id = error.request_id
         raise
@@ -120,18 +123,33 @@ def _decode_envelope(arrival: Arrival) -> None:
     arrival.id = envelope.id
     if envelope.padded:
         arrival.warnings.append(Warned("PADDED", "white space or NULs after the document were cut"))
-    _decode_params(arrival)
+    _decode_params(arrival, lifted.lists)
     if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
         arrival.id = message.correlation.hex()
 
 
-def _decode_params(arrival: Arrival) -> None:
-    rpc = arrival.rpc
+def _lifted(arrival: Arrival) -> Lifted:
+    """The request without its long lists of numbers; as it is, where it is no longer than any other."""
+    payload, rpc = arrival.message.payload, arrival.rpc
+    if rpc is None or len(payload) <= PAYLOAD_LIMIT:
+        return Lifted(payload, {})
+    lifted = arrival.codec.lift(payload, rpc.lists)
+    if len(lifted.payload) > PAYLOAD_LIMIT:
+        beside = f" beside {', '.join(lifted.lists)}" if lifted.lists else ""
+        text = f"payload: {len(lifted.payload)} bytes{beside}, at most {PAYLOAD_LIMIT}"
+        raise BrokerError("too_large", text)
+    return lifted
+
+
+def _decode_params(arrival: Arrival, lists: dict[str, bytes]) -> None:
+    rpc, codec = arrival.rpc, arrival.codec
     if rpc is None:
         return
     try:
         if rpc.request is None:
-            arrival.params = arrival.codec.decode_plain_params(arrival.envelope.params)
+            params = codec.decode_plain_params(arrival.envelope.params)
+            numbers = {name: codec.decode_numbers(part, name, rpc.lists[name]) for name, part in lists.items()}
+            arrival.params = params | numbers
         else:
             arrival.params = arrival.codec.decode_params(arrival.envelope.params, rpc.request)
     except BrokerError as error:

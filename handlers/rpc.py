@@ -21,7 +21,7 @@ class Access(enum.Enum):
 
 
 class Rpc(msgspec.Struct, frozen=True):
-    """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit`: `deg`, `rad` or empty."""
+    """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit` deg, rad or empty."""
 
     name: str
     access: Access

@@ -9,6 +9,8 @@ from schema.messages import Message
 
 PAYLOAD_LIMIT = 65_536
 """Largest payload in bytes."""
+LISTS_LIMIT = 4 * 1024 * 1024
+"""Largest payload in bytes of a method whose params hold long lists of numbers; the rest stays in `PAYLOAD_LIMIT`."""
 
 
 class Wait(enum.IntEnum):

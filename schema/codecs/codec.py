@@ -1,7 +1,9 @@
 """What a codec does."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+from schema.codecs.large import Lifted, Numbers
 from schema.envelope import Event, Reply, RequestEnvelope
 from schema.messages import Message
 
@@ -17,6 +19,18 @@ class Codec(Protocol):
 
         Raises:
             BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+        """
+        ...
+
+    def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
+        """A request without the long lists of numbers of these names in its params, and those lists."""
+        ...
+
+    def decode_numbers(self, document: bytes, name: str, depth: int) -> Numbers:
+        """A lifted list, of numbers (`depth` 1) or of lists of numbers (2); MessagePack may hold NaN and infinity.
+
+        Raises:
+            BrokerError: `malformed` or `not_finite`, naming the path.
         """
         ...
 

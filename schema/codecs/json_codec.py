@@ -1,12 +1,14 @@
 """The JSON codec."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgspec
 
 from schema.codecs.envelope import read_envelope
 from schema.codecs.faults import FaultError
+from schema.codecs.large import Lifted, Numbers, lift_json, read_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
 from schema.envelope import RequestEnvelope
@@ -75,3 +77,15 @@ class JsonCodec(PlainCodec):
             refusal.request_id = _find_id(document_bytes)
             raise refusal from None
         return read_envelope(document, padded=len(document_bytes) != len(payload))
+
+    def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
+        """A request without the long lists of numbers of these names in its params, and those lists."""
+        return lift_json(payload, names)
+
+    def decode_numbers(self, document: bytes, name: str, depth: int) -> Numbers:
+        """A lifted list, of numbers (`depth` 1) or of lists of numbers (2).
+
+        Raises:
+            BrokerError: `malformed` or `not_finite`, naming the path.
+        """
+        return read_numbers(msgspec.json.decode, document, name, depth)

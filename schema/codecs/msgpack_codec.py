@@ -1,5 +1,6 @@
 """The MessagePack codec: the same documents as JSON."""
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgpack
@@ -7,6 +8,7 @@ import msgspec
 
 from schema.codecs.envelope import read_envelope
 from schema.codecs.faults import QUOTED, FaultError
+from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.tree import check_tree
 from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope
@@ -88,3 +90,15 @@ class MsgpackCodec(PlainCodec):
             refusal.request_id = _find_id(payload)
             raise refusal from None
         return read_envelope(document)
+
+    def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
+        """A request without the long lists of numbers of these names in its params, and those lists."""
+        return lift_msgpack(payload, names)
+
+    def decode_numbers(self, document: bytes, name: str, depth: int) -> Numbers:
+        """A lifted list, of numbers (`depth` 1) or of lists of numbers (2); they may be NaN or infinite.
+
+        Raises:
+            BrokerError: `malformed` or `not_finite`, naming the path.
+        """
+        return read_numbers(msgspec.msgpack.decode, document, name, depth)

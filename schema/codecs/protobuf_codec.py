@@ -1,7 +1,7 @@
 """The protobuf codec."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,8 +9,11 @@ import msgspec
 from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, valid_id
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
+from schema.codecs.large import Lifted, Numbers, lift_json, read_numbers
+from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
+from schema.codecs.registry import MESSAGES
 from schema.envelope import ErrorBody, Event, Reply, RequestEnvelope, View, Violation, Wait, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
@@ -48,12 +51,31 @@ class ProtobufCodec:
             raise refusal from None
         return _read_request(request, request_id)
 
+    def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
+        """A request without the long lists of numbers of these names in its params, and those lists."""
+        try:
+            request = parse(payload, wire.Request)
+        except FaultError:
+            return Lifted(payload, {})
+        request.params, lists = lift_json(request.params, names)
+        return Lifted(request.SerializeToString(), lists)
+
+    def decode_numbers(self, document: bytes, name: str, depth: int) -> Numbers:
+        """A lifted list, of numbers (`depth` 1) or of lists of numbers (2).
+
+        Raises:
+            BrokerError: `malformed` or `not_finite`, naming the path.
+        """
+        return read_numbers(msgspec.json.decode, document, name, depth)
+
     def decode_params(self, raw: object, cls: type[Message]) -> Message:
-        """The message of the params of an envelope; None and no bytes are the empty message.
+        """The message of the params of an envelope, UTF-8 JSON where it has no proto; without bytes the empty one.
 
         Raises:
             BrokerError: `malformed`, `unknown_field`, `unknown_enum` or `not_finite`, naming the path.
         """
+        if cls not in MESSAGES:
+            return from_plain(self.decode_plain_params(raw), cls, "params")
         return decode_message(raw, cls, strict=True, path="params") if isinstance(raw, bytes) else cls()
 
     def decode_plain_params(self, raw: object) -> dict[str, Any]:
@@ -191,10 +213,12 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 
 
 def _message_bytes(value: Message | dict[str, Any] | None) -> bytes:
-    """The bytes of a message, the JSON of a plain document, nothing of None."""
+    """The bytes of a message; the JSON of a plain document, or of a record without a proto; nothing of None."""
     if value is None:
         return b""
-    return encode_message(value) if isinstance(value, Message) else _encode_json(value)
+    if not isinstance(value, Message):
+        return _encode_json(value)
+    return encode_message(value) if type(value) in MESSAGES else _encode_json(to_plain(value))
 
 
 def _warning(warning: Warned) -> wire.Warning:
