@@ -36,12 +36,8 @@ def disagreements(stack: Stack) -> tuple[Disagreement, ...]:
 
     A number that only one of both gives is no disagreement; nor is a tighter soft range or soft limit of a source.
     """
-    plain = [layer for layer in stack.layers if layer.kind in MACHINE_KINDS and not _is_soft(layer)]
+    plain = [layer for layer in stack.layers if layer.kind in MACHINE_KINDS and not layer.is_soft]
     return tuple(found for first, second in combinations(plain, 2) for found in _between(stack, first, second))
-
-
-def _is_soft(layer: Layer) -> bool:
-    return bool(layer.safeties) or layer.origin.source.endswith("#soft")
 
 
 def _between(stack: Stack, first: Layer, second: Layer) -> list[Disagreement]:

@@ -36,6 +36,10 @@ MACHINE_KINDS = frozenset({LayerKind.HARD, LayerKind.URDF, LayerKind.ROS, LayerK
 """Layers that describe the same machine, so that a difference between them is a disagreement."""
 
 
+SOFT_PART = "#soft"
+"""How the source of the soft limits of a skeleton ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a number comes from (`hard:device`, `urdf:gen3.urdf`), who set it, since when (µs since 1970 UTC)."""
@@ -59,6 +63,11 @@ class Layer:
     mode: ControlMode | None = None
     origins: Mapping[tuple[str, str | None], Origin] = field(default_factory=dict)
     safeties: tuple[JointSafety | None, ...] = ()
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether it holds soft limits of its source: safety records, or the soft limits of a skeleton."""
+        return bool(self.safeties) or self.origin.source.endswith(SOFT_PART)
 
     def origin_of(self, quantity: str, joint: str | None = None) -> Origin:
         """Where one number comes from."""
