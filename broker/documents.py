@@ -10,6 +10,7 @@ from broker.jobs import Phase
 from broker.outbox import Outbox, Publication
 from broker.topics import Topics
 from handlers.config_items import CONFIG_ITEMS, slot_name
+from handlers.effective import effective_document
 from handlers.settling import agrees
 from schema.arms import Slot
 from schema.codecs.codec import Codec
@@ -19,13 +20,18 @@ from schema.messages import Message
 
 GAP_S = 0.1
 """Least time between two sendings of one document under load."""
+EFFECTIVE_GAP_S = 1.0
+"""The same of the effective limits, the largest document by far."""
 REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32
 """Publications waiting from which documents give way to replies and events."""
 _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
 
-NAMES = ("config", "reported", "mode", "presence")
+EFFECTIVE = "effective"
+NAMES = ("config", "reported", "mode", EFFECTIVE, "presence")
+_LIMITING = frozenset({"config", "reported"})
+"""Documents whose values limits are made of: with them the effective limits may change."""
 
 
 def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
@@ -86,10 +92,11 @@ class Documents:
         """Some documents of an arm changed."""
         now = self._loop.time()
         self._sessions[session.arm] = session
-        for name in names:
+        for name in names if _LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
             key = (session.arm, name)
             if key not in self._due:
-                self._due[key] = max(now + REST_S, self._sent.get(key, 0.0) + GAP_S)
+                gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
+                self._due[key] = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
         if self._timer is None and not self._closed:
             self._timer = self._loop.call_later(REST_S, self._tick)
 
@@ -145,8 +152,7 @@ class Documents:
             "seq": state.seq,
             "at": format_time(self._clock.now_us()),
         }
-        builders = {"config": _config, "reported": _reported, "mode": _mode, "presence": _presence}
-        document.update(builders[name](session))
+        document.update(_BUILDERS[name](session))
         return document
 
 
@@ -219,3 +225,16 @@ def _presence(session: ArmSession) -> dict[str, Any]:
     if state.held:
         document["why"] = state.held
     return document
+
+
+def _effective(session: ArmSession) -> dict[str, Any]:
+    return effective_document(session.state)
+
+
+_BUILDERS: dict[str, Callable[[ArmSession], dict[str, Any]]] = {
+    "config": _config,
+    "reported": _reported,
+    "mode": _mode,
+    EFFECTIVE: _effective,
+    "presence": _presence,
+}

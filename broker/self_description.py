@@ -7,13 +7,14 @@ from broker.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
 from handlers.config_items import CONFIG_ITEMS
+from handlers.effective import limit_sources
 from handlers.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs import CODECS
 from schema.codecs.plain import to_plain
 from schema.codecs.times import format_time
 from schema.enums import ControlMode, ServiceVersion
-from schema.envelope import PAYLOAD_LIMIT
+from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
 from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, event_topic
 
@@ -51,6 +52,9 @@ def service(settings: Settings, epoch: int) -> dict[str, Any]:
         "codecs": list(CODECS),
         "limits": {
             "payload": PAYLOAD_LIMIT,
+            "payload_with_lists": dict.fromkeys(
+                sorted(row.name for row in RPC_TABLE.values() if row.lists), LISTS_LIMIT
+            ),
             "queue": settings.arm_defaults.queue,
             "handles": HANDLES_PER_CONNECTION,
         },
@@ -127,7 +131,9 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
         document["joints"] = [{"name": joint.name, "type": joint.type} for joint in description.joints]
         document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
         document["notes"] = list(description.notes)
+        document |= limit_sources(state)
     document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32"}
+    document["loosest_check_mode"] = state.sources.loosest.name
     document["methods"] = sorted(state.methods)
     document["items"] = [item.key for item in CONFIG_ITEMS]
     modes = description.modes_settable if description is not None else ()

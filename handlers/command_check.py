@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
-from handlers.motion_params import check_mode_of, joint_order, mode_name, mode_of, refusal, vector
+from handlers.motion_params import check_mode_of, joint_order, mode_name, mode_of, refusal, usable_limits, vector
 from handlers.outcome import Answer
 from handlers.plain_params import known_only, plain_params, text
 from handlers.request import Request
@@ -28,7 +27,7 @@ def check_command(state: ArmState, request: Request) -> Answer:
     """
     params = plain_params(request)
     known_only(params, _NAMES)
-    limits, mode, check_mode = limits_of(state), mode_of(state, params), check_mode_of(state, params)
+    limits, mode, check_mode = usable_limits(state), mode_of(state, params), check_mode_of(state, params)
     limiter, dt = _limiter(params), _dt(params)
     order = joint_order(params, limits.joints.names)
     now, command = (_values(params, key, order) for key in ("state", "command"))

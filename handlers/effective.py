@@ -1,12 +1,16 @@
-"""The document of effective limits: per control mode, joint and quantity the number, and where it comes from."""
+"""What documents say about the limits of an arm: the effective ones, and the sources they come from."""
 
 from functools import lru_cache
 from typing import Any
 
+from handlers.arm_limits import ArmLimits, limits_of
+from handlers.arm_state import ArmState
 from handlers.explain import came_from
+from limits.errors import LimitsError
+from limits.stack.disagreement import disagreements
 from limits.stack.fold import NOBODY, UNKNOWN_MODE_ROW, Effective, row_of
 from limits.stack.joints import LOWER, ArmJoints
-from limits.stack.layer import SLOTS
+from limits.stack.layer import MACHINE_KINDS, SLOTS, LayerKind
 
 Document = dict[str, Any]
 
@@ -14,12 +18,50 @@ _ARMS = 1_024
 """How many different sets of joints are remembered."""
 
 
-def effective_document(effective: Effective) -> Document:
-    """Numbers by mode; one entry stands for all modes without limits of their own.
+def effective_document(state: ArmState) -> Document:
+    """Per control mode, joint and quantity the effective number, its unit, and where it comes from.
 
-    `unknown_mode` has the tightest of all modes: what counts while the mode of the arm is not known. Units are named;
-    a number that nothing limits is left out.
+    `other_modes` stands for all modes without limits of their own; `unknown_mode` has the tightest of all modes: what
+    counts while the mode of the arm is not known. A number that nothing limits is left out. Where the limits of the
+    arm cannot be used, there is only `why`.
     """
+    try:
+        return numbers_by_mode(limits_of(state).folded)
+    except LimitsError as error:
+        return {"why": str(error)}
+
+
+def limit_sources(state: ArmState) -> Document:
+    """The layers that describe the machine or cap it, how their joints fit, and where they disagree."""
+    try:
+        return _sources(limits_of(state))
+    except LimitsError as error:
+        return {"limit_sources": [], "joint_reports": [str(error)], "disagreements": []}
+
+
+def _sources(limits: ArmLimits) -> Document:
+    layers = (layer for layer in limits.stack.layers if layer.kind in MACHINE_KINDS or layer.kind is LayerKind.SITE)
+    origins = {(layer.kind, layer.origin): came_from(layer.kind, layer.origin) for layer in layers}
+    return {
+        "limit_sources": list(origins.values()),
+        "joint_reports": list(limits.placed.reports),
+        "disagreements": [
+            {
+                "quantity": found.quantity,
+                **({"joint_name": found.joint} if found.joint is not None else {}),
+                "unit": found.unit,
+                "value": found.tighter_value,
+                "source": found.tighter,
+                "other_value": found.looser_value,
+                "other_source": found.looser,
+            }
+            for found in disagreements(limits.stack)
+        ],
+    }
+
+
+def numbers_by_mode(effective: Effective) -> Document:
+    """The numbers of `effective_document`."""
     own = sorted({layer.mode for layer in effective.layers if layer.mode is not None})
     rows = {mode: row_of(mode) for mode in own}
     other = next(row_of(mode) for mode in SLOTS if mode not in rows)

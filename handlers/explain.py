@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
-from handlers.motion_params import mode_name, mode_of
+from handlers.motion_params import mode_name, mode_of, usable_limits
 from handlers.outcome import Answer
 from handlers.plain_params import known_only, plain_params, text
 from handlers.request import Request
@@ -26,7 +25,7 @@ def explain_limits(state: ArmState, request: Request) -> Answer:
     """Explain one number, those of a quantity or of a joint, or all: in a mode, else in the present one."""
     params = plain_params(request)
     known_only(params, ("quantity", "joint", "mode"))
-    limits, mode = limits_of(state), mode_of(state, params)
+    limits, mode = usable_limits(state), mode_of(state, params)
     numbers = [
         _explanation(explain(limits.stack, quantity, joint, mode, effective=limits.folded))
         for quantity, joint in _places(limits.joints, params)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from handlers.arm_limits import ArmLimits, limits_of
 from handlers.arm_state import ArmState
 from handlers.plain_params import text
 from limits.errors import LimitsError
@@ -20,6 +21,20 @@ Array = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
 _SHORT = "DYNAMIC_LIMITS_CHECK_MODE_"
 _KNOWN = {mode.value: mode for mode in ControlMode if mode}
+
+
+def usable_limits(state: ArmState) -> ArmLimits:
+    """The limits of an arm.
+
+    Raises:
+        BrokerError: arm_not_read; held: the files of the arm and what it tells make no limits.
+    """
+    limits = limits_of(state)
+    try:
+        limits.stack  # noqa: B018 - made when first asked for
+    except LimitsError as error:
+        raise BrokerError("held", f"the limits of {state.arm} cannot be used: {error}") from error
+    return limits
 
 
 def present_mode(state: ArmState) -> ControlMode | None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
 from handlers.explain import finite
 from handlers.motion_params import (
@@ -14,6 +13,7 @@ from handlers.motion_params import (
     mode_of,
     refusal,
     rows,
+    usable_limits,
     vector,
 )
 from handlers.outcome import Answer
@@ -45,7 +45,7 @@ def check_trajectory_of(state: ArmState, request: Request) -> Answer:
     """
     params = plain_params(request)
     known_only(params, (*LISTS, "joints", "mode", "check_mode", "skip", "limit"))
-    limits, mode, check_mode = limits_of(state), mode_of(state, params), check_mode_of(state, params)
+    limits, mode, check_mode = usable_limits(state), mode_of(state, params), check_mode_of(state, params)
     skip = integer(params, "skip", 0, _HIGHEST)
     limit = integer(params, "limit", VIOLATIONS, VIOLATIONS_MOST, lowest=1)
     joints = limits.joints
