@@ -10,7 +10,7 @@ import structlog
 from broker.clock import Clock
 from broker.mqtt_link import LinkError
 from broker.service import Service
-from broker.settings import Settings
+from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
 from broker.store.store import Store
 from devices.adapter import ArmError
@@ -71,7 +71,7 @@ def _foreseen(error: BaseException) -> Exception | None:
     if isinstance(error, BaseExceptionGroup):
         found = [_foreseen(one) for one in error.exceptions]
         return None if None in found else found[0]
-    return error if isinstance(error, StoreError | LinkError | ArmError) else None
+    return error if isinstance(error, StoreError | LinkError | ArmError | SettingsError) else None
 
 
 async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True) -> None:
@@ -84,6 +84,7 @@ async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, bla
         StoreError: the store cannot be opened, or failed.
         LinkError: the MQTT server cannot be reached, or ended the link.
         ArmError: the settings of an arm cannot be used.
+        SettingsError: a file that the settings name cannot be used.
     """
     store = Store.open(settings.data_dir, clock.now_us)
     clean = True

@@ -7,7 +7,9 @@ from broker.jobs import ChangeJob, Job, Phase
 from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter
 from handlers.arm_state import ArmState
+from handlers.provenance import NOBODY, Setter, Stamp, set_by
 from schema.envelope import Author
+from schema.messages import Message
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +60,39 @@ class ArmSession:
             read_at_us=state.read_at_us,
             mode_seen_at_us=state.mode_seen_at_us,
         )
+
+    def setter_of(self, job: ChangeJob, value: Message) -> Setter:
+        """Who sets each number of a value that a change puts in the place of what is desired."""
+        state, author = self.state, job.author
+        stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
+        return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
+
+    def count_in(self, job: ChangeJob) -> None:
+        """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
+        state, slot = self.state, job.slot
+        state.unsettled += 1
+        state.pending[slot] = state.pending.get(slot, 0) + 1
+        if job.rev:
+            state.pending_rev[slot] = job.rev
+        if job.wanted is not None and not job.unchanged:
+            job.unread = (job.wanted, job.setter)
+            state.unread[slot] = (*state.unread.get(slot, ()), job.unread)
+
+    def count_out(self, job: ChangeJob) -> None:
+        """A change has its end."""
+        state, slot = self.state, job.slot
+        state.unsettled -= 1
+        left = state.pending.get(slot, 1) - 1
+        if left:
+            state.pending[slot] = left
+        else:
+            state.pending.pop(slot, None)
+            state.pending_rev.pop(slot, None)
+        unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
+        if unread:
+            state.unread[slot] = unread
+        else:
+            state.unread.pop(slot, None)
 
     def waiting(self) -> list[Job]:
         """The jobs that have not begun, oldest first."""

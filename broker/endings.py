@@ -9,12 +9,14 @@ from broker.principals import FOREIGN_USER
 from broker.replies import Replies
 from broker.store.rows import ChangeState
 from handlers.arm_state import HandleEntry
+from handlers.provenance import NOBODY, Setter, Stamp
+from handlers.rpc_table import RPC_TABLE
 from handlers.settling import Ending, same
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Warned
 from schema.errors import BrokerError
 from schema.events import CHANGE_NOT_APPLIED, HANDLE_EXPIRED
-from schema.messages import Message
+from schema.messages import Empty, Message
 
 MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
@@ -42,10 +44,12 @@ class Endings:
         state, slot = session.state, job.slot
         before = state.reported.get(slot)
         self.observe(session, slot, read)
+        if not job.unchanged:
+            state.reported_by[slot] = job.setter
         if job.verb is Verb.RESET or ending is Ending.CLAMPED:
             job.wanted = read
             if state.desired_rev.get(slot) == job.rev:
-                state.desired[slot] = read
+                state.desired[slot], state.desired_by[slot] = read, job.setter
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
         self._ledger.put_slot(session, slot)
@@ -70,7 +74,7 @@ class Endings:
             stage=Stage.APPLIED,
             final=True,
             seq=event.seq,
-            result=read if job.verb is Verb.RESET else None,
+            result=_result(job, read),
             warnings=_ending_warnings(job, ending),
         )
         self._replies.deliver(session, job, reply, settled=True)
@@ -111,6 +115,7 @@ class Endings:
         state.rev += 1
         state.last_rev[slot] = state.rev
         self.observe(session, slot, read)
+        state.reported_by[slot] = Setter(Stamp(FOREIGN_USER, state.read_at_us))
         if slot[0] == MODE_KEY:
             session.mode_by = by
         self._ledger.put_slot(session, slot)
@@ -155,13 +160,7 @@ class Endings:
         state, slot = session.state, job.slot
         job.phase = Phase.DONE
         job.cancel_timers()
-        state.unsettled -= 1
-        left = state.pending.get(slot, 1) - 1
-        if left:
-            state.pending[slot] = left
-        else:
-            state.pending.pop(slot, None)
-            state.pending_rev.pop(slot, None)
+        session.count_out(job)
         self._unsettled.pop(job.request_n, None)
         self._ledger.update_change(job, ChangeState.SETTLED, outcome, seq)
         self._ledger.audit(
@@ -186,11 +185,22 @@ class Endings:
             if other is not job and other.slot == slot and 0 < other.rev < job.rev
         ]
         wish = earlier[-1].wanted if earlier else None
-        self._ledger.desire(session, slot, wish if wish is not None else state.reported[slot])
+        if wish is not None:
+            self._ledger.desire(session, slot, wish, earlier[-1].setter)
+        else:
+            self._ledger.desire(session, slot, state.reported[slot], state.reported_by.get(slot, NOBODY))
         if earlier:
             state.desired_rev[slot] = earlier[-1].rev
         session.reverts += 1
         self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+
+
+def _result(job: ChangeJob, read: Message) -> Message | None:
+    """What the reply of a change that took effect gives of the value read back."""
+    rpc = RPC_TABLE.get(job.method)
+    if rpc is None or rpc.reply is Empty:
+        return None
+    return read if rpc.present is None else rpc.present(read)
 
 
 def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:

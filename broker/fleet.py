@@ -1,6 +1,7 @@
 """The arms of the settings: one session and one adapter each."""
 
 from broker.arm_session import ArmSession
+from broker.limit_files import LimitFiles
 from broker.settings import Settings
 from devices.adapter import ArmFleet
 from devices.registry import adapter_class
@@ -15,9 +16,11 @@ class Fleet:
 
     Raises:
         ArmError: an adapter or one of its settings cannot be used.
+        SettingsError: a file that limits an arm cannot be used.
     """
 
-    def __init__(self, settings: Settings, handles: dict[int, HandleEntry]) -> None:
+    def __init__(self, settings: Settings, handles: dict[int, HandleEntry], now_us: int) -> None:
+        files = LimitFiles(now_us)
         self._fleets: dict[str, ArmFleet] = {}
         self.sessions: dict[str, ArmSession] = {}
         for arm in settings.arm:
@@ -41,6 +44,7 @@ class Fleet:
                 queue_limit=settings.arm_defaults.queue,
                 faults_allowed=simulated and settings.sim.faults,
                 handles=handles,
+                sources=files.sources(arm),
             )
             self.sessions[arm.id] = ArmSession(state, adapter, model=arm.model)
 

@@ -5,6 +5,7 @@ import enum
 from dataclasses import dataclass, field
 
 from handlers.config_items import ConfigItem
+from handlers.provenance import NOBODY, Setter
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.messages import Message
@@ -66,6 +67,10 @@ class ChangeJob:
     epoch: int = 0
     cmd_seq: int = 0
     before: Message | None = None
+    setter: Setter = NOBODY
+    """Who sets each number of what is wanted."""
+    unread: tuple[Message, Setter] | None = None
+    """Its entry among what the state knows as accepted and not read back."""
     reverts: int = 0
     foreign: bool = False
     committed: bool = False

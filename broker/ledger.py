@@ -19,6 +19,7 @@ from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, It
 from broker.store.store import Store
 from broker.topics import Topics
 from handlers.arm_state import HandleEntry
+from handlers.provenance import Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.enums import ControlConfigurationEvent
@@ -105,7 +106,7 @@ class Ledger:
         """Store an arm's counters as they stand."""
         self.store.batch.put_arm(session.row())
 
-    def desire(self, session: ArmSession, slot: Slot, value: Message | None) -> int:
+    def desire(self, session: ArmSession, slot: Slot, value: Message | None, setter: Setter) -> int:
         """Give a slot a new desired value (None: a later wish stays) in a new revision; the caller stores both."""
         state = session.state
         state.rev += 1
@@ -113,6 +114,7 @@ class Ledger:
         if value is not None:
             state.desired[slot] = value
             state.desired_rev[slot] = state.rev
+            state.desired_by[slot] = setter
         return state.rev
 
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:

@@ -13,12 +13,19 @@ from broker.documents import Documents
 from broker.endings import Endings
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
 from broker.ledger import Ledger
+from broker.principals import FOREIGN_USER
 from broker.queues import Queues
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Snapshot
+from handlers.arm_limits import limits_of
+from handlers.held_items import INITIAL_ORDER, initial_value
+from handlers.limit_sources import SETTINGS_USER
+from handlers.provenance import Setter, Stamp
 from handlers.settling import same
+from limits.errors import LimitsError
 from schema.arms import Description, Slot
 from schema.enums import ControlConfigurationEvent
 from schema.events import config_event_name
+from schema.messages import Message
 
 log = structlog.get_logger()
 
@@ -175,7 +182,16 @@ class Reconciler:
             self._set_presence(session, online=True, ready=False)
             return False
         state.held = ""
+        now_us = self._ledger.clock.now_us()
+        known = state.description
+        if known is None or known.hard_limits != description.hard_limits or not state.described_at_us:
+            state.described_at_us = now_us
         state.description = description
+        if why := _unfit(session):
+            state.held = why
+            log.error("arm_held", arm=session.arm, why=why)
+            self._set_presence(session, online=True, ready=False)
+            return False
         session.serial = description.serial
         session.description = pack_description(description)
         self._ledger.put_arm(session)
@@ -192,9 +208,10 @@ class Reconciler:
         open_slots = {job.slot for job in session.jobs if isinstance(job, ChangeJob) and job.phase in _MARKED}
         for slot, read in snapshot.items.items():
             if slot not in state.reported:
-                self._adopt_slot(session, slot, snapshot)
+                self._adopt_slot(session, slot, read, FOREIGN_USER)
             elif slot not in open_slots and not same(slot[0], read, state.reported[slot], state.resolution_rad):
                 self._endings.foreign(session, slot, read, "")
+        self._adopt_held(session)
         self._ledger.put_arm(session)
         self._ledger.store.flush_soon()
         self._documents.mark(session, "reported", "mode")
@@ -204,8 +221,9 @@ class Reconciler:
         state = session.state
         state.adopted = True
         state.rev = max(state.rev, 1)
-        for slot in snapshot.items:
-            self._adopt_slot(session, slot, snapshot)
+        for slot, read in snapshot.items.items():
+            self._adopt_slot(session, slot, read, FOREIGN_USER)
+        self._adopt_held(session)
         self._ledger.put_arm(session)
         self._ledger.audit(
             at=self._ledger.clock.now_us(), arm=session.arm, serial=session.serial, rev=state.rev, decision="adopted"
@@ -213,10 +231,17 @@ class Reconciler:
         self._ledger.store.flush_soon()
         self._documents.mark(session, "config", "reported", "mode")
 
-    def _adopt_slot(self, session: ArmSession, slot: Slot, snapshot: Snapshot) -> None:
+    def _adopt_held(self, session: ArmSession) -> None:
+        """Give the items that the service itself holds their first values."""
+        for slot in INITIAL_ORDER:
+            if slot not in session.state.reported:
+                self._adopt_slot(session, slot, initial_value(session.state, slot), SETTINGS_USER)
+
+    def _adopt_slot(self, session: ArmSession, slot: Slot, value: Message, by: str) -> None:
         state = session.state
-        state.reported[slot] = state.desired[slot] = snapshot.items[slot]
+        state.reported[slot] = state.desired[slot] = value
         state.desired_rev[slot] = state.last_rev[slot] = state.rev
+        state.reported_by[slot] = state.desired_by[slot] = Setter(Stamp(by, self._ledger.clock.now_us()))
         self._ledger.put_slot(session, slot)
 
     def _set_presence(self, session: ArmSession, *, online: bool, ready: bool) -> None:
@@ -243,3 +268,15 @@ class Reconciler:
         for timer in self._retries.values():
             timer.cancel()
         self._retries.clear()
+
+
+def _unfit(session: ArmSession) -> str:
+    """Why the limits that an arm tells and the files of the settings make no stack; empty if they do."""
+    try:
+        limits = limits_of(session.state)
+        reports = limits.placed.reports
+    except LimitsError as error:
+        return f"its limits cannot be used: {error}"
+    for report in reports:
+        log.warning("limit_sources", arm=session.arm, what=report)
+    return ""

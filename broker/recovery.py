@@ -95,10 +95,7 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
             continue
         job = _job(row, requests.get(row.request_n), ledger)
         state = session.state
-        state.unsettled += 1
-        state.pending[job.slot] = state.pending.get(job.slot, 0) + 1
-        if job.rev:
-            state.pending_rev[job.slot] = job.rev
+        session.count_in(job)
         if job.request_n:
             settler.unsettled[job.request_n] = job
         job.reverts = session.reverts

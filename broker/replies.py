@@ -62,7 +62,7 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
         seq=document["seq"],
         at_us=parse_time(document["at"]),
         result=value("result"),
-        error=msgspec.convert(error, ErrorBody) if error is not None else None,
+        error=msgspec.convert(error, ErrorBody, strict=False) if error is not None else None,
         warnings=tuple(Warned(w["name"], w["message"], w.get("path", "")) for w in document["warnings"]),
         desired=desired if isinstance(desired, Message) else None,
     )

@@ -93,7 +93,7 @@ class Service:
         )  # fmt: skip
         settler.reach = self._reconciler.reach
         queues.serve(self)
-        self._fleet = Fleet(settings, notices.handles)
+        self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,

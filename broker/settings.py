@@ -1,5 +1,6 @@
 """The settings: `fleet.toml`, the environment and the quick form of the command line. Nothing else reads them."""
 
+import math
 import os
 import re
 import tomllib
@@ -10,8 +11,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from broker.topics import Topics, is_name
+from limits.stack.joints import QUANTITIES
+from schema.intrinsic import DynamicLimitsCheckMode
 
 ENVIRONMENT = "ARMBROKER_"
+CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
@@ -73,13 +77,29 @@ class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return duration_us("arm_defaults.pending_max_age", self.pending_max_age)
 
 
+class ArmChecks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checks of one arm: `loosest` is the loosest DynamicLimitsCheckMode that a request may ask for."""
+
+    loosest: str = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_NONE.name
+
+
 class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One arm of the fleet."""
+    """One arm of the fleet.
+
+    `urdf`, `ros_yaml` (of `ros_node`, where it holds several) and `skeleton` are files that limit it; `site_caps` caps
+    of the plant by quantity, one number or one a joint: rad or m and per s, twists in m/s and rad/s.
+    """
 
     id: str
     adapter: str = "simulated"
     model: str = ""
     options: dict[str, str | int | float | bool] = {}
+    urdf: str = ""
+    ros_yaml: str = ""
+    ros_node: str = ""
+    skeleton: str = ""
+    site_caps: dict[str, float | list[float]] = {}
+    checks: ArmChecks = ArmChecks()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,6 +165,20 @@ def _check_arms(settings: Settings) -> None:
         other = seen.setdefault(arm.id.lower(), arm.id)
         if other != arm.id or sum(1 for one in settings.arm if one.id == arm.id) > 1:
             raise SettingsError(f"arm.id: {arm.id!r} and {other!r} are the same or differ only in case")
+        if arm.checks.loosest not in CHECK_MODES:
+            text = f"arm {arm.id}: checks.loosest: {arm.checks.loosest!r}; allowed are {', '.join(CHECK_MODES)}"
+            raise SettingsError(text)
+        _check_caps(arm)
+
+
+def _check_caps(arm: ArmSettings) -> None:
+    for quantity, cap in arm.site_caps.items():
+        if quantity not in QUANTITIES:
+            text = f"arm {arm.id}: site_caps.{quantity}: no such quantity; allowed are {', '.join(QUANTITIES)}"
+            raise SettingsError(text)
+        for number in cap if isinstance(cap, list) else [cap]:
+            if not math.isfinite(number):
+                raise SettingsError(f"arm {arm.id}: site_caps.{quantity}: {number} is not finite")
 
 
 def check(settings: Settings) -> Settings:

@@ -66,15 +66,14 @@ class Settler:
             row = msgspec.structs.replace(row, rev=state.desired_rev.get(slot, 0))
         else:
             wanted = job.wanted if job.wanted is not None else state.desired[slot]
-            job.rev = self._ledger.desire(session, slot, wanted)
-            state.pending_rev[slot] = job.rev
+            job.setter = session.setter_of(job, wanted)
+            job.rev = self._ledger.desire(session, slot, wanted, job.setter)
             row = msgspec.structs.replace(row, rev=job.rev)
         job.reverts = session.reverts
-        state.unsettled += 1
-        state.pending[slot] = state.pending.get(slot, 0) + 1
+        session.count_in(job)
         self.unsettled[job.request_n] = job
         job.waiters.append(waiter)
-        if not session.jobs and not job.unchanged:
+        if not session.jobs and not job.unchanged and not job.item.held_by_service:
             self._ledger.mark_writing(session, job)
         batch = self._ledger.store.batch
         if waiter.wait is Wait.STORED:
@@ -146,6 +145,9 @@ class Settler:
         return True
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
+        if job.item.held_by_service:
+            await self._take(session, job)
+            return
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
@@ -167,6 +169,13 @@ class Settler:
             self.endings.failed(session, job, BrokerError("arm_away", text), "refused", None)
             return
         await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
+
+    async def _take(self, session: ArmSession, job: ChangeJob) -> None:
+        """The service holds the item: what was accepted is what is there."""
+        if not job.committed:
+            await self._ledger.committed()
+        wanted = job.wanted if job.wanted is not None else session.state.desired[job.slot]
+        self.endings.took_effect(session, job, wanted, Ending.APPLIED)
 
     def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
@@ -234,7 +243,8 @@ class Settler:
         self.endings.foreign(session, job.slot, read, "")
         job.unchanged = False
         later = session.state.pending[job.slot] > 1
-        job.rev = self._ledger.desire(session, job.slot, None if later else wanted)
+        job.setter = session.setter_of(job, wanted)
+        job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
         self._ledger.put_slot(session, job.slot)
         self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
         job.n = self._ledger.new_change()
@@ -263,6 +273,8 @@ class Settler:
             return False
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
+            return True
+        if following.item.held_by_service:
             return True
         if self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)

@@ -145,8 +145,13 @@ class ArmLimits:
     @property
     def system(self) -> Effective:
         """The fold of the layers that describe the machine: what application limits must stay within."""
+        return self.machine()
+
+    def machine(self, *, without: LayerKind | None = None) -> Effective:
+        """The fold of the hard limits and the files, without the records of JointSafety and one kind of layer."""
         outer = self._outer()
-        return fold(Stack(outer.joints, outer.machine))
+        layers = tuple(layer for layer in outer.machine if layer.kind is not without and not layer.safeties)
+        return fold(Stack(outer.joints, layers))
 
     def _outer(self) -> _Outer:
         state = self._state

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from handlers.arm_limits import OuterBounds, limits_of
 from handlers.arm_state import ArmState
 from handlers.refusals import NOTHING_CHANGED, description_of, listing, number, out_of_limits
 from limits.bounds import (
@@ -40,6 +41,7 @@ SUSPECT_SPEED = 2.0
 """Below this many deg/s every value looks like rad/s."""
 SMALLEST_TWIST = 1e-6
 """The least soft limit of a twist; 0 means "unset" on the arm."""
+_NO_BOUND = OuterBounds((math.inf,), ("",))
 _QUARTER_TURN = math.pi / 2
 _ANGLE_SLACK = 1e-3
 
@@ -62,73 +64,80 @@ def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float
 
 
 def _joint_list(
-    state: ArmState, path: str, values: tuple[float, ...], high: tuple[float, ...], quantity: Quantity, ceiling: float
+    state: ArmState,
+    path: str,
+    values: tuple[float, ...],
+    bounds: OuterBounds,
+    quantity: Quantity,
+    ceiling: float,
 ) -> tuple[Warned, ...]:
     """One value per joint, each from 0 to its bound; doubted when all are under the ceiling."""
     joints = len(description_of(state).joints)
     if len(values) != joints:
         text = f"{path}: {len(values)} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
         raise BrokerError("wrong_joint_count", text)
-    if found := excesses(values, 0.0, high, quantity, state.resolution_rad):
-        raise out_of_limits(state, path, found, quantity, nearest_legal(values, 0.0, high))
+    if found := excesses(values, 0.0, bounds.high, quantity, state.resolution_rad):
+        nearest = nearest_legal(values, 0.0, bounds.high)
+        raise out_of_limits(state, path, found, quantity, nearest, bounds.sources)
     return _suspect(state, path, values, ceiling, quantity.unit)
 
 
 def _scalar(
-    state: ArmState, path: str, value: float, low: float, high: float, quantity: Quantity
+    state: ArmState, path: str, value: float, low: float, bounds: OuterBounds, quantity: Quantity
 ) -> tuple[Warned, ...]:
     """One number between two bounds; a small angular one is doubted."""
-    if found := excesses((value,), low, (high,), quantity, state.resolution_rad):
-        raise out_of_limits(state, path, found, quantity, nearest_legal((value,), low, (high,))[0])
+    if found := excesses((value,), low, bounds.high, quantity, state.resolution_rad):
+        (nearest,) = nearest_legal((value,), low, bounds.high)
+        raise out_of_limits(state, path, found, quantity, nearest, bounds.sources)
     return _suspect(state, path, (value,), SUSPECT_SPEED, quantity.unit) if quantity.angular else ()
 
 
-def joint_speeds_within_hard(state: ArmState, message: JointSpeedSoftLimits) -> tuple[Warned, ...]:
-    """One value in deg/s per joint, 0 to the joint's hard speed."""
-    high = description_of(state).hard_limits.joint_speed_limits
+def joint_speeds_within_limits(state: ArmState, message: JointSpeedSoftLimits) -> tuple[Warned, ...]:
+    """One value in deg/s per joint, 0 to the joint's bound."""
+    bounds = limits_of(state).bounds("joint_speed_soft_limits")
     values = message.joint_speed_soft_limits
-    return _joint_list(state, "joint_speed_soft_limits", values, high, JOINT_SPEED, SUSPECT_SPEED)
+    return _joint_list(state, "joint_speed_soft_limits", values, bounds, JOINT_SPEED, SUSPECT_SPEED)
 
 
-def joint_accelerations_within_hard(state: ArmState, message: JointAccelerationSoftLimits) -> tuple[Warned, ...]:
-    """One value in deg/s² per joint, 0 to the joint's hard acceleration."""
-    high = description_of(state).hard_limits.joint_acceleration_limits
+def joint_accelerations_within_limits(state: ArmState, message: JointAccelerationSoftLimits) -> tuple[Warned, ...]:
+    """One value in deg/s² per joint, 0 to the joint's bound."""
+    bounds = limits_of(state).bounds("joint_acceleration_soft_limits")
     values = message.joint_acceleration_soft_limits
-    ceiling = math.radians(max(high, default=0.0))
-    return _joint_list(state, "joint_acceleration_soft_limits", values, high, JOINT_ACCELERATION, ceiling)
+    ceiling = math.radians(max(filter(math.isfinite, bounds.high), default=0.0))
+    return _joint_list(state, "joint_acceleration_soft_limits", values, bounds, JOINT_ACCELERATION, ceiling)
 
 
-def twist_linear_within_hard(state: ArmState, message: TwistLinearSoftLimit) -> tuple[Warned, ...]:
-    """From 1e-6 to the hard linear twist, m/s."""
-    high = description_of(state).hard_limits.twist_linear
+def twist_linear_within_limits(state: ArmState, message: TwistLinearSoftLimit) -> tuple[Warned, ...]:
+    """From 1e-6 to the bound of the linear twist, m/s."""
+    bounds = limits_of(state).bounds("twist_linear_soft_limit")
     return _scalar(
-        state, "twist_linear_soft_limit", message.twist_linear_soft_limit, SMALLEST_TWIST, high, TWIST_LINEAR
+        state, "twist_linear_soft_limit", message.twist_linear_soft_limit, SMALLEST_TWIST, bounds, TWIST_LINEAR
     )
 
 
-def twist_angular_within_hard(state: ArmState, message: TwistAngularSoftLimit) -> tuple[Warned, ...]:
-    """From the least that the arm can hold to the hard angular twist, deg/s."""
-    high = description_of(state).hard_limits.twist_angular
+def twist_angular_within_limits(state: ArmState, message: TwistAngularSoftLimit) -> tuple[Warned, ...]:
+    """From the least that the arm can hold to the bound of the angular twist, deg/s."""
+    bounds = limits_of(state).bounds("twist_angular_soft_limit")
     low = max(SMALLEST_TWIST, math.degrees(state.resolution_rad))
-    return _scalar(state, "twist_angular_soft_limit", message.twist_angular_soft_limit, low, high, TWIST_ANGULAR)
+    return _scalar(state, "twist_angular_soft_limit", message.twist_angular_soft_limit, low, bounds, TWIST_ANGULAR)
 
 
-def desired_linear_within_hard(state: ArmState, message: LinearTwist) -> tuple[Warned, ...]:
-    """From 0 to the hard linear twist, m/s."""
-    return _scalar(state, "linear", message.linear, 0.0, description_of(state).hard_limits.twist_linear, TWIST_LINEAR)
+def desired_linear_within_limits(state: ArmState, message: LinearTwist) -> tuple[Warned, ...]:
+    """From 0 to the bound of the linear twist, m/s."""
+    bounds = limits_of(state).bounds("desired_linear_twist")
+    return _scalar(state, "linear", message.linear, 0.0, bounds, TWIST_LINEAR)
 
 
-def desired_angular_within_hard(state: ArmState, message: AngularTwist) -> tuple[Warned, ...]:
-    """From 0 to the hard angular twist, deg/s."""
-    return _scalar(
-        state, "angular", message.angular, 0.0, description_of(state).hard_limits.twist_angular, TWIST_ANGULAR
-    )
+def desired_angular_within_limits(state: ArmState, message: AngularTwist) -> tuple[Warned, ...]:
+    """From 0 to the bound of the angular twist, deg/s."""
+    bounds = limits_of(state).bounds("desired_angular_twist")
+    return _scalar(state, "angular", message.angular, 0.0, bounds, TWIST_ANGULAR)
 
 
-def desired_joints_within_hard(state: ArmState, message: JointSpeeds) -> tuple[Warned, ...]:
-    """One value in deg/s per joint, 0 to the joint's hard speed."""
-    high = description_of(state).hard_limits.joint_speed_limits
-    return _joint_list(state, "joint_speed", message.joint_speed, high, JOINT_SPEED, SUSPECT_SPEED)
+def desired_joints_within_limits(state: ArmState, message: JointSpeeds) -> tuple[Warned, ...]:
+    """One value in deg/s per joint, 0 to the joint's bound."""
+    bounds = limits_of(state).bounds("desired_joint_speeds")
+    return _joint_list(state, "joint_speed", message.joint_speed, bounds, JOINT_SPEED, SUSPECT_SPEED)
 
 
 def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warned, ...]:
@@ -152,7 +161,7 @@ def _load(state: ArmState, path: str, payload: float, tool: float) -> tuple[Warn
 
 def payload_is_plausible(state: ArmState, message: PayloadInformation) -> tuple[Warned, ...]:
     """Mass from 0 kg; payload and tool within the rating, else a warning."""
-    _scalar(state, "payload_mass", message.payload_mass, 0.0, math.inf, MASS)
+    _scalar(state, "payload_mass", message.payload_mass, 0.0, _NO_BOUND, MASS)
     tool = state.desired.get(("tool_configuration", 0))
     mass = tool.tool_mass if isinstance(tool, ToolConfiguration) else 0.0
     return _load(state, "payload_mass", message.payload_mass, mass)
@@ -171,7 +180,7 @@ def _angles_suspect(state: ArmState, message: ToolConfiguration) -> tuple[Warned
 
 def tool_is_plausible(state: ArmState, message: ToolConfiguration) -> tuple[Warned, ...]:
     """Mass from 0 kg; a tool that had a mass keeps one, angles are no radians, else a warning (strict: a refusal)."""
-    _scalar(state, "tool_mass", message.tool_mass, 0.0, math.inf, MASS)
+    _scalar(state, "tool_mass", message.tool_mass, 0.0, _NO_BOUND, MASS)
     warnings = _angles_suspect(state, message)
     before = state.desired.get(("tool_configuration", 0))
     if isinstance(before, ToolConfiguration) and before.tool_mass > 0.0 and message.tool_mass == 0.0:

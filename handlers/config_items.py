@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handlers import checks
+from handlers import checks, held_checks, parameter_checks
 from handlers.arm_state import ArmState
 from limits.bounds import JOINT_ACCELERATION, JOINT_SPEED, TWIST_ANGULAR, TWIST_LINEAR, Quantity
 from limits.kinova_models import SOFT_LIMIT_MODES
@@ -14,6 +14,9 @@ from schema.arms import Slot
 from schema.enums import ControlConfigurationEvent as E
 from schema.enums import ControlMode
 from schema.envelope import Warned
+from schema.events import OwnEvent
+from schema.intrinsic import JointLimits
+from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,
@@ -34,9 +37,10 @@ Check = Callable[[ArmState, Any], tuple[Warned, ...]]
 
 
 class Order(enum.StrEnum):
-    """How values of an item compare: smaller is tighter, or not at all."""
+    """How values of an item compare: smaller is tighter, inside is tighter, or not at all."""
 
     UPPER = "upper"
+    INTERVAL = "interval"
     UNORDERED = "unordered"
 
 
@@ -51,20 +55,22 @@ class ConfigItem(msgspec.Struct, frozen=True):
     """One named value of an arm.
 
     `verbs` is any of G, S, R; `modes` the control modes with a slot of their own (empty: one slot); `field` the field of
-    the message that holds the bare value of a slot; `quantity` what its numbers measure (None: mixed or none).
+    the message that holds the bare value of a slot; `quantity` what its numbers measure (None: mixed or none). An item
+    that is `held_by_service` is no value of the arm: nothing is written to it, and what is desired is what is there.
     """
 
     key: str
     noun: str
     message: type[Message]
     verbs: str
-    event: E | None
+    event: E | OwnEvent | None
     check: Check
     order: Order
     zero: Zero
     field: str = ""
     quantity: Quantity | None = None
     modes: tuple[int, ...] = ()
+    held_by_service: bool = False
 
 
 _MODES = SOFT_LIMIT_MODES
@@ -76,13 +82,16 @@ CONFIG_ITEMS: tuple[ConfigItem, ...] = (
     ConfigItem("payload_information",           "PayloadInformation",         PayloadInformation,          "GSR", E.PAYLOAD_CONFIGURATION_CHANGED,          checks.payload_is_plausible,      Order.UNORDERED, Zero.VALUE),
     ConfigItem("tool_configuration",            "ToolConfiguration",          ToolConfiguration,           "GSR", E.TOOL_CONFIGURATION_CHANGED,             checks.tool_is_plausible,         Order.UNORDERED, Zero.VALUE),
     ConfigItem("cartesian_reference_frame",     "CartesianReferenceFrame",    CartesianReferenceFrameInfo, "GS",  E.CARTESIAN_REFERENCE_CHANGED,            checks.frame_is_known,            Order.UNORDERED, Zero.REFUSE),
-    ConfigItem("joint_speed_soft_limits",       "JointSpeedSoftLimits",       JointSpeedSoftLimits,        "SR",  E.JOINT_SPEED_SOFT_LIMITS_CHANGED,        checks.joint_speeds_within_hard,  Order.UPPER,     Zero.VALUE,  "joint_speed_soft_limits",        JOINT_SPEED,        _MODES["joint_speed_soft_limits"]),
-    ConfigItem("joint_acceleration_soft_limits", "JointAccelerationSoftLimits", JointAccelerationSoftLimits, "SR", E.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED, checks.joint_accelerations_within_hard, Order.UPPER, Zero.VALUE, "joint_acceleration_soft_limits", JOINT_ACCELERATION, _MODES["joint_acceleration_soft_limits"]),
-    ConfigItem("twist_linear_soft_limit",       "TwistLinearSoftLimit",       TwistLinearSoftLimit,        "SR",  E.TWIST_LINEAR_SOFT_LIMIT_CHANGED,        checks.twist_linear_within_hard,  Order.UPPER,     Zero.REFUSE, "twist_linear_soft_limit",        TWIST_LINEAR,       _MODES["twist_linear_soft_limit"]),
-    ConfigItem("twist_angular_soft_limit",      "TwistAngularSoftLimit",      TwistAngularSoftLimit,       "SR",  E.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,       checks.twist_angular_within_hard, Order.UPPER,     Zero.REFUSE, "twist_angular_soft_limit",       TWIST_ANGULAR,      _MODES["twist_angular_soft_limit"]),
-    ConfigItem("desired_linear_twist",          "DesiredLinearTwist",         LinearTwist,                 "S",   E.DESIRED_TWIST_LINEAR_SPEED_CHANGED,     checks.desired_linear_within_hard, Order.UPPER,    Zero.VALUE,  quantity=TWIST_LINEAR),
-    ConfigItem("desired_angular_twist",         "DesiredAngularTwist",        AngularTwist,                "S",   E.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,    checks.desired_angular_within_hard, Order.UPPER,   Zero.VALUE,  quantity=TWIST_ANGULAR),
-    ConfigItem("desired_joint_speeds",          "DesiredJointSpeeds",         JointSpeeds,                 "S",   E.DESIRED_JOINT_SPEED_CHANGED,            checks.desired_joints_within_hard, Order.UPPER,    Zero.VALUE,  quantity=JOINT_SPEED),
+    ConfigItem("joint_speed_soft_limits",       "JointSpeedSoftLimits",       JointSpeedSoftLimits,        "SR",  E.JOINT_SPEED_SOFT_LIMITS_CHANGED,        checks.joint_speeds_within_limits,  Order.UPPER,     Zero.VALUE,  "joint_speed_soft_limits",        JOINT_SPEED,        _MODES["joint_speed_soft_limits"]),
+    ConfigItem("joint_acceleration_soft_limits", "JointAccelerationSoftLimits", JointAccelerationSoftLimits, "SR", E.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED, checks.joint_accelerations_within_limits, Order.UPPER, Zero.VALUE, "joint_acceleration_soft_limits", JOINT_ACCELERATION, _MODES["joint_acceleration_soft_limits"]),
+    ConfigItem("twist_linear_soft_limit",       "TwistLinearSoftLimit",       TwistLinearSoftLimit,        "SR",  E.TWIST_LINEAR_SOFT_LIMIT_CHANGED,        checks.twist_linear_within_limits,  Order.UPPER,     Zero.REFUSE, "twist_linear_soft_limit",        TWIST_LINEAR,       _MODES["twist_linear_soft_limit"]),
+    ConfigItem("twist_angular_soft_limit",      "TwistAngularSoftLimit",      TwistAngularSoftLimit,       "SR",  E.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,       checks.twist_angular_within_limits, Order.UPPER,     Zero.REFUSE, "twist_angular_soft_limit",       TWIST_ANGULAR,      _MODES["twist_angular_soft_limit"]),
+    ConfigItem("desired_linear_twist",          "DesiredLinearTwist",         LinearTwist,                 "S",   E.DESIRED_TWIST_LINEAR_SPEED_CHANGED,     checks.desired_linear_within_limits, Order.UPPER,    Zero.VALUE,  quantity=TWIST_LINEAR),
+    ConfigItem("desired_angular_twist",         "DesiredAngularTwist",        AngularTwist,                "S",   E.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,    checks.desired_angular_within_limits, Order.UPPER,   Zero.VALUE,  quantity=TWIST_ANGULAR),
+    ConfigItem("desired_joint_speeds",          "DesiredJointSpeeds",         JointSpeeds,                 "S",   E.DESIRED_JOINT_SPEED_CHANGED,            checks.desired_joints_within_limits, Order.UPPER,    Zero.VALUE,  quantity=JOINT_SPEED),
+    ConfigItem("joint_limits",                  "JointLimits",                JointLimits,                 "",    OwnEvent.JOINT_LIMITS_CHANGED,            held_checks.limits_within_system, Order.INTERVAL,  Zero.VALUE,  held_by_service=True),
+    ConfigItem("joint_safety",                  "JointSafety",                JointSafetyMap,              "",    OwnEvent.JOINT_SAFETY_CHANGED,            held_checks.safety_within_system, Order.INTERVAL,  Zero.VALUE,  held_by_service=True),
+    ConfigItem("joint_parameters",              "JointParameters",            JointParameterMap,           "",    OwnEvent.JOINT_PARAMETERS_CHANGED,        parameter_checks.parameters_within_system, Order.INTERVAL, Zero.VALUE, held_by_service=True),
     ConfigItem("control_mode",                  "ControlMode",                ControlModeInformation,      "",    None,                                     checks.mode_is_settable,          Order.UNORDERED, Zero.REFUSE),
 )
 # fmt: on
@@ -96,6 +105,10 @@ ANGLE_FIELDS = frozenset({"theta_x", "theta_y", "theta_z"})
 def slots() -> tuple[Slot, ...]:
     """Every slot of an arm, in the order of the table."""
     return tuple((item.key, int(mode)) for item in CONFIG_ITEMS for mode in item.modes or (0,))
+
+
+HELD_SLOTS: tuple[Slot, ...] = tuple((item.key, 0) for item in CONFIG_ITEMS if item.held_by_service)
+"""The slots that the service itself holds."""
 
 
 def slot_name(slot: Slot) -> str:

@@ -1,7 +1,7 @@
 """Get, Set and Reset of the items of the table."""
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ConfigItem
+from handlers.config_items import ITEMS, ConfigItem
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
 from handlers.refusals import NOTHING_CHANGED, not_read
@@ -81,14 +81,21 @@ def admit(state: ArmState, request: Request, slot: Slot) -> None:
         raise not_read(state)
     if state.held:
         raise BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
-    if not state.online:
-        raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
-    if not state.ready:
-        raise BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
+    _check_presence(state, slot)
     if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
     if if_rev is not None and not last_rev <= if_rev <= state.rev:
         text = f"if_rev {if_rev}: {slot[0]} last changed in rev {last_rev}, the arm is at {state.rev}"
         raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+
+
+def _check_presence(state: ArmState, slot: Slot) -> None:
+    """Refuse a change of a value of the arm that cannot be written to it now."""
+    if ITEMS[slot[0]].held_by_service:
+        return
+    if not state.online:
+        raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
+    if not state.ready:
+        raise BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
 
 
 def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:
@@ -120,6 +127,11 @@ def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
 def set_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
     """Set of an item: the checks, the direction, and whether anything would change."""
     slot, value = _placed(item, state, request)
+    return propose(item, state, slot, value)
+
+
+def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
+    """The change of a slot to a value that is checked now, once it was admitted."""
     warnings = item.check(state, value)
     loosening = is_loosening(item, value, state.reported.get(slot))
     return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)

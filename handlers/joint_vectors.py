@@ -6,6 +6,15 @@ from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS, JointLimitVectors
 from schema.intrinsic import JointLimits, RepeatedDouble
 
+QUANTITY_OF = {
+    "min_position": "position_lower",
+    "max_position": "position_upper",
+    "max_velocity": "velocity",
+    "max_acceleration": "acceleration",
+    "max_jerk": "jerk",
+    "max_effort": "effort",
+}
+"""What the numbers of each vector bound."""
 UNLIMITED = {name: -np.inf if name == "min_position" else np.inf for name in FIELDS}
 """What a number of each vector is where nothing is said."""
 

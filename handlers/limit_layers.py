@@ -11,7 +11,7 @@ import msgspec
 from handlers.arm_state import ArmState
 from handlers.joint_vectors import to_vectors
 from handlers.limit_sources import Placed
-from handlers.provenance import Author, Setter
+from handlers.provenance import NOBODY, Setter, Stamp
 from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS as VECTORS
 from limits.kinova_limits import FIELDS as SOFT_ITEMS
@@ -64,16 +64,16 @@ def values_of(state: ArmState, slot: Slot) -> Iterator[tuple[Message, Setter]]:
     reported, desired = state.reported.get(slot), state.desired.get(slot)
     if reported is None or desired is None:
         return
-    yield reported, state.reported_by.get(slot, Setter())
+    yield reported, state.reported_by.get(slot, NOBODY)
     if desired != reported:
-        yield desired, state.desired_by.get(slot, Setter())
+        yield desired, state.desired_by.get(slot, NOBODY)
     for value, setter in state.unread.get(slot, ()):
         if value not in (reported, desired):
             yield value, setter
 
 
-def _origin(source: str, author: Author) -> Origin:
-    return Origin(source, author.by, author.at_us)
+def _origin(source: str, stamp: Stamp) -> Origin:
+    return Origin(source, stamp.by, stamp.at_us)
 
 
 def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
@@ -83,10 +83,10 @@ def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
         if not isinstance(value, JointLimits):
             continue
         origins: Origins = {
-            (quantity, joint): _origin(source, author)
+            (quantity, joint): _origin(source, stamp)
             for name in VECTORS
             for index, joint in enumerate(joints.names)
-            if (author := setter.older.get(f"{name}[{index}]")) is not None
+            if (stamp := setter.older.get(f"{name}[{index}]")) is not None
             for quantity in _OF_VECTORS[name]
         }
         vectors = to_vectors(value, len(joints.names))
@@ -170,7 +170,7 @@ def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple
         for quantity in _OF_SOFT[field]
         for joint in ((None,) if quantity.startswith("twist") else joints.names)
     }
-    latest = max((setter.last for _, setter in values.values()), key=lambda author: author.at_us)
+    latest = max((setter.last for _, setter in values.values()), key=lambda stamp: stamp.at_us)
     try:
         return [kinova_layer(joints, KinematicLimits(mode, **numbers), _origin(source, latest), origins)]
     except LimitsError:

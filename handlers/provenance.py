@@ -1,6 +1,6 @@
 """Who set a value, number by number: a change of one number leaves the others with whoever set them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from schema.intrinsic import JointLimits
@@ -8,7 +8,7 @@ from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import Message
 
 
-class Author(NamedTuple):
+class Stamp(NamedTuple):
     """Who set a number (`<user>/<connection>`, or `@...` where nobody asked), and when, µs since 1970 UTC."""
 
     by: str = ""
@@ -18,13 +18,17 @@ class Author(NamedTuple):
 class Setter(NamedTuple):
     """Who set a value last, and who set those of its numbers that were there before."""
 
-    last: Author = Author()
-    older: Mapping[str, Author] = {}
+    last: Stamp = Stamp()
+    older: Mapping[str, Stamp] = {}
     """By the names of `numbers_of`."""
 
-    def of(self, number: str) -> Author:
+    def of(self, number: str) -> Stamp:
         """Who set one number."""
         return self.older.get(number, self.last)
+
+
+NOBODY = Setter()
+"""Nobody knows who."""
 
 
 def numbers_of(value: Message) -> dict[str, object]:
@@ -33,21 +37,24 @@ def numbers_of(value: Message) -> dict[str, object]:
     Empty for items of the arm, which are set as a whole.
     """
     if isinstance(value, JointLimits):
-        return {
-            f"{name}[{index}]": number
-            for name in JointLimits.__struct_fields__
-            if (field := getattr(value, name)) is not None
-            for index, number in enumerate(field.values)
-        }
+        return dict(limit_numbers(value))
     if isinstance(value, JointSafetyMap):
         return dict(value.joints)
     return dict(value.parameters) if isinstance(value, JointParameterMap) else {}
 
 
-def set_by(author: Author, value: Message, before: Message | None, earlier: Setter) -> Setter:
-    """Who set each number of a value that `author` put in the place of another one."""
+def limit_numbers(limits: JointLimits) -> Iterator[tuple[str, float]]:
+    """Every number of JointLimits with its name, `max_velocity[3]`."""
+    for name in JointLimits.__struct_fields__:
+        field = getattr(limits, name)
+        for index, number in enumerate(() if field is None else field.values):
+            yield f"{name}[{index}]", number
+
+
+def set_by(stamp: Stamp, value: Message, before: Message | None, earlier: Setter) -> Setter:
+    """Who set each number of a value that somebody put in the place of another one."""
     old = {} if before is None else numbers_of(before)
     older = {
         name: earlier.of(name) for name, number in numbers_of(value).items() if name in old and old[name] == number
     }
-    return Setter(author, older)
+    return Setter(stamp, older)

@@ -37,20 +37,57 @@ def description_of(state: ArmState) -> Description:
     return state.description
 
 
-def _origin(state: ArmState, source: str) -> str:
-    return (
-        f"hard limit read from {state.arm}" if source == "hard:device" else f"hard limit of the profile of {state.arm}"
-    )
+_KINDS = {
+    "urdf": "limit of the URDF {}",
+    "ros": "limit of the ROS parameters {}",
+    "skeleton": "limit of the skeleton {}",
+    "policy": "cap of the {}",
+}
+_SOURCES = {
+    "hard:profile": "hard limit of the profile of {}",
+    "hard:device": "hard limit read from {}",
+    "application": "application limit of {}",
+    "ros:parameters": "limit of the joint parameters of {}",
+    "rule:range": "the other end of the range",
+    "rule:minimum": "the least value",
+}
+
+
+def origin(state: ArmState, source: str) -> str:
+    """The source of a bound in words."""
+    kind, _, rest = source.partition(":")
+    return _SOURCES[source].format(state.arm) if source in _SOURCES else _KINDS[kind].format(rest)
 
 
 def _least(bound: float) -> str:
     return 'the least limit; 0 means "unset" on the arm, use Reset' if bound > 0.0 else "the least value"
 
 
+def refusal(violations: Sequence[Violation], why: str) -> BrokerError:
+    """The refusal of values beyond their bounds: all violations, the first of them in words with `why` it is bound."""
+    first = violations[0]
+    above = first.relation == "<="
+    joint = f" (joint {first.joint})" if first.joint else ""
+    nearest = ""
+    if first.suggest is not None:
+        nearest = (
+            f" Nearest legal: {listing(first.suggest) if isinstance(first.suggest, tuple) else number(first.suggest)}."
+        )
+    got, bound = (f"{number(value)} {first.unit}".rstrip() for value in (first.got, first.bound))
+    message = f"{first.path}{joint}: {got} {'>' if above else '<'} {bound}, {why}.{nearest} {NOTHING_CHANGED}"
+    name = "VALUE_IS_ABOVE_MAXIMUM" if above else "VALUE_IS_BELOW_MINIMUM"
+    return BrokerError("out_of_limits", message, tuple(violations), name=name)
+
+
 def out_of_limits(
-    state: ArmState, path: str, found: list[Excess], quantity: Quantity, suggest: float | tuple[float, ...]
+    state: ArmState,
+    path: str,
+    found: list[Excess],
+    quantity: Quantity,
+    suggest: float | tuple[float, ...],
+    sources: Sequence[str],
 ) -> BrokerError:
-    """The refusal of values beyond their bounds.
+    """The refusal of values of an item of the arm.
 
     Args:
         state: the arm.
@@ -58,29 +95,23 @@ def out_of_limits(
         found: at least one excess, lowest joint first.
         quantity: what the numbers measure.
         suggest: the nearest legal value of the field.
+        sources: of the upper bounds, one a component.
     """
-    arm, unit, listed = description_of(state), quantity.unit, isinstance(suggest, tuple)
+    joints, listed = description_of(state).joints, isinstance(suggest, tuple)
     violations = tuple(
         Violation(
             path=f"{path}[{excess.component}]" if listed else path,
             joint=excess.component + 1 if listed else 0,
-            joint_name=arm.joints[excess.component].name if listed else "",
+            joint_name=joints[excess.component].name if listed else "",
             got=excess.got,
             bound=excess.bound,
-            unit=unit,
+            unit=quantity.unit,
             relation="<=" if excess.above else ">=",
-            source=arm.hard_source if excess.above else "rule:minimum",
+            source=sources[excess.component] if excess.above else "rule:minimum",
             suggest=suggest,
         )
         for excess in found
     )
-    first, above = violations[0], found[0].above
-    joint = f" (joint {first.joint})" if listed else ""
-    why = _origin(state, arm.hard_source) if above else _least(first.bound)
-    nearest = listing(suggest) if isinstance(suggest, tuple) else number(suggest)
-    message = (
-        f"{first.path}{joint}: {number(first.got)} {unit} {'>' if above else '<'} {number(first.bound)} {unit}, {why}. "
-        f"Nearest legal: {nearest}. {NOTHING_CHANGED}"
-    )
-    name = "VALUE_IS_ABOVE_MAXIMUM" if above else "VALUE_IS_BELOW_MINIMUM"
-    return BrokerError("out_of_limits", message, violations, name=name)
+    first = violations[0]
+    why = origin(state, first.source) if found[0].above else _least(first.bound)
+    return refusal(violations, why)

@@ -36,3 +36,5 @@ class Rpc(msgspec.Struct, frozen=True):
     """Time to live of a request that names none, ms; 0 = for ever."""
     lists: Mapping[str, int] = {}
     """Params that may be so long that the payload is up to 4 MiB: lists of numbers (1), or of such lists (2)."""
+    present: Callable[[Message], Message] | None = None
+    """What a write answers of the value that was read back; None: the value itself, or nothing for an Empty reply."""

@@ -7,6 +7,9 @@ from handlers import (
     control_mode,
     explain,
     items,
+    joint_limits,
+    joint_parameters,
+    joint_safety,
     kinematic_limits,
     kinematics,
     notifications,
@@ -14,9 +17,18 @@ from handlers import (
     simulation,
     trajectory_check,
 )
-from handlers.config_items import CONFIG_ITEMS, ConfigItem
+from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
 from handlers.rpc import Access, Rpc
-from schema.intrinsic import Skeleton
+from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
+from schema.joint_items import (
+    JointLimitChange,
+    JointNames,
+    JointParameterMap,
+    JointSafetyChange,
+    JointSafetyMap,
+    ParameterNames,
+    SetParametersResult,
+)
 from schema.messages import (
     ControlModeInformation,
     DesiredSpeeds,
@@ -64,6 +76,17 @@ _EXPLICIT = (
     Rpc("GetKinematicSoftLimits",      READ,  ControlModeInformation, KinematicLimits,      kinematic_limits.get_soft_limits,     "Read the soft limits of one mode", unit="deg"),
     Rpc("GetAllKinematicSoftLimits",   READ,  Empty,                  KinematicLimitsList,  kinematic_limits.get_all_soft_limits, "Read the soft limits of the five modes that take them", unit="deg"),
     Rpc("GetDesiredSpeeds",            READ,  Empty,                  DesiredSpeeds,        kinematic_limits.get_desired_speeds,  "Read the desired joystick speeds", unit="deg"),
+    Rpc("GetJointLimits",              READ,  Empty,                  JointLimits,          joint_limits.get_limits,              "Read the application limits", "joint_limits", "rad"),
+    Rpc("SetJointLimits",              WRITE, JointLimitsUpdate,      JointLimits,          joint_limits.set_limits,              "Set application limits list by list", "joint_limits", "rad"),
+    Rpc("SetJointLimit",               WRITE, JointLimitChange,       JointLimits,          joint_limits.set_limit,               "Set application limits of one joint", "joint_limits", "rad"),
+    Rpc("ResetJointLimits",            WRITE, Empty,                  JointLimits,          joint_limits.reset_limits,            "Reset the application limits to those of the machine", "joint_limits", "rad"),
+    Rpc("GetJointSafety",              READ,  Empty,                  JointSafetyMap,       joint_safety.get_safety,              "Read the JointSafety records", "joint_safety", "rad"),
+    Rpc("SetJointSafety",              WRITE, JointSafetyChange,      JointSafetyMap,       joint_safety.set_safety,              "Set JointSafety records of joints", "joint_safety", "rad"),
+    Rpc("ClearJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.clear_safety,            "Set JointSafety records to four zeros, which freezes the joints", "joint_safety", "rad"),
+    Rpc("ResetJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.reset_safety,            "Reset JointSafety records to those of the URDF, or to none", "joint_safety", "rad"),
+    Rpc("GetJointParameters",          READ,  ParameterNames,         JointParameterMap,    joint_parameters.get_parameters,      "Read the ROS parameters of the joints", "joint_parameters", "rad"),
+    Rpc("SetJointParameters",          WRITE, JointParameterMap,      SetParametersResult,  joint_parameters.set_parameters,      "Set ROS parameters of the joints, all or none", "joint_parameters", "rad", present=joint_parameters.successful),
+    Rpc("DescribeJointParameters",     READ,  ParameterNames,         None,                 joint_parameters.describe_parameters, "Types, units and ranges of the ROS parameters", "joint_parameters", "rad"),
     Rpc("Explain",                     READ,  None,                   None,                 explain.explain_limits,               "The layers behind each effective limit: value, source, author, time"),
     Rpc("GetSkeleton",                 READ,  Empty,                  Skeleton,             kinematics.get_skeleton,              "Read the kinematic tree of the arm's skeleton file", unit="rad"),
     Rpc("CheckTrajectory",             READ,  None,                   None,                 trajectory_check.check_trajectory_of, "Compare a trajectory with the effective limits; nothing is relayed", unit="rad", lists=trajectory_check.LISTS),
@@ -77,9 +100,6 @@ _EXPLICIT = (
 
 UNIMPLEMENTED = (
     "RestoreFactory", "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm", "ReleaseArm",
-    "SetJointLimits", "SetJointLimit", "GetJointLimits", "ResetJointLimits",
-    "GetJointSafety", "SetJointSafety", "ClearJointSafety", "ResetJointSafety",
-    "GetJointParameters", "SetJointParameters", "DescribeJointParameters",
 )  # fmt: skip
 """Methods that are described but not there yet: refused by name."""
 
@@ -99,19 +119,19 @@ def _table(rows: list[Rpc]) -> dict[str, Rpc]:
 RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _rows_of(item)), *_EXPLICIT])
 """Every method by name, Kinova's thirty and our own."""
 
-SERVICE_METHODS = frozenset(
-    {
-        "SetControlMode",
-        "GetHistory",
-        "GetEvents",
-        "WhoAmI",
-        "SimFault",
-        "Explain",
-        "GetSkeleton",
-        "CheckTrajectory",
-        "CheckCommand",
-    }
-)
+HELD_METHODS = frozenset(name for name, row in RPC_TABLE.items() if row.item and ITEMS[row.item].held_by_service)
+"""Methods of the items that the service itself holds."""
+SERVICE_METHODS = HELD_METHODS | {
+    "SetControlMode",
+    "GetHistory",
+    "GetEvents",
+    "WhoAmI",
+    "SimFault",
+    "Explain",
+    "GetSkeleton",
+    "CheckTrajectory",
+    "CheckCommand",
+}
 """Methods beyond the thirty of Kinova; all but SetControlMode need nothing of the arm."""
 
 

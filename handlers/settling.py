@@ -63,8 +63,8 @@ def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
 
 
 def _compare(key: str, left: Message, right: Message, resolution_rad: float, relative: float) -> bool:
-    if left == right:
-        return True
+    if left == right or ITEMS[key].held_by_service:
+        return left == right
     quantity = ITEMS[key].quantity
     angular = quantity is not None and quantity.angular
     return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, angular))

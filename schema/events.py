@@ -25,14 +25,20 @@ class EventRow(NamedTuple):
     """Kinova's number; None for our own events, which never use one."""
 
 
+class OwnEvent(enum.Enum):
+    """Events of the items that the service itself holds; Kinova has none for them."""
+
+    JOINT_LIMITS_CHANGED = "JOINT_LIMITS_CHANGED"
+    JOINT_SAFETY_CHANGED = "JOINT_SAFETY_CHANGED"
+    JOINT_PARAMETERS_CHANGED = "JOINT_PARAMETERS_CHANGED"
+
+
 CONTROL_MODE_CHANGED = "CONTROL_MODE_CHANGED"
 CHANGE_NOT_APPLIED = "CHANGE_NOT_APPLIED"
 HANDLE_EXPIRED = "HANDLE_EXPIRED"
 
 _OWN = (
-    EventRow("JOINT_LIMITS_CHANGED", EventClass.CONFIG, None),
-    EventRow("JOINT_SAFETY_CHANGED", EventClass.CONFIG, None),
-    EventRow("JOINT_PARAMETERS_CHANGED", EventClass.CONFIG, None),
+    *(EventRow(event.name, EventClass.CONFIG, None) for event in OwnEvent),
     EventRow(CONTROL_MODE_CHANGED, EventClass.MODE, None),
     EventRow(CHANGE_NOT_APPLIED, EventClass.OUTCOME, None),
     EventRow(HANDLE_EXPIRED, EventClass.NOTICE, None),

@@ -1,8 +1,12 @@
-"""Records of the items that the service itself holds for an arm and that have no proto message: JSON in every codec."""
+"""Records without a proto message, of what the service itself holds for an arm: JSON in every codec.
+
+Params and results of the methods of these items, and their values.
+"""
 
 import msgspec
 
 from schema.fields import Double, Parameter
+from schema.intrinsic import JointLimitUpdate
 from schema.messages import Message
 
 
@@ -31,3 +35,44 @@ class JointParameterMap(Message, frozen=True):
 
     def __hash__(self) -> int:
         return hash(frozenset(self.parameters.items()))
+
+
+class JointLimitChange(Message, frozen=True):
+    """A change of the application limits of one joint."""
+
+    joint: str = ""
+    update: JointLimitUpdate | None = None
+
+
+class JointSafetyRecord(Message, frozen=True):
+    """A whole record of one joint: each of the four numbers must be there."""
+
+    soft_upper_limit: Double | None = None
+    soft_lower_limit: Double | None = None
+    k_position: Double | None = None
+    k_velocity: Double | None = None
+
+
+class JointSafetyChange(Message, frozen=True):
+    """New records by joint; joints that are not named keep theirs."""
+
+    joints: dict[str, JointSafetyRecord] = msgspec.field(default_factory=dict)
+
+
+class JointNames(Message, frozen=True):
+    """Joints of an arm; none named means all."""
+
+    joints: tuple[str, ...] = ()
+
+
+class ParameterNames(Message, frozen=True):
+    """ROS parameters by full name; none named means all."""
+
+    names: tuple[str, ...] = ()
+
+
+class SetParametersResult(Message, frozen=True):
+    """What ROS answers when parameters are set together."""
+
+    successful: bool = False
+    reason: str = ""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from schema.codecs.plain import bare, to_plain
+from schema.codecs.scalars import write_limit
 from schema.codecs.times import format_time
 from schema.envelope import ErrorBody, Event, EventChange, Reply, Violation, Warned
 from schema.messages import Message
@@ -69,14 +70,14 @@ def _violation(violation: Violation) -> dict[str, Any]:
         document["joint"] = violation.joint
     if violation.joint_name:
         document["joint_name"] = violation.joint_name
-    document["got"] = violation.got
-    document["bound"] = violation.bound
+    document["got"] = write_limit(violation.got)
+    document["bound"] = write_limit(violation.bound)
     document["unit"] = violation.unit
     document["relation"] = violation.relation
     document["source"] = violation.source
     suggest = violation.suggest
     if suggest is not None:
-        document["suggest"] = list(suggest) if isinstance(suggest, tuple) else suggest
+        document["suggest"] = [*map(write_limit, suggest)] if isinstance(suggest, tuple) else write_limit(suggest)
     return document
 
 

@@ -20,7 +20,7 @@ def to_plain(record: Message) -> dict[str, Any]:
     """The document of a record.
 
     Every scalar is present, absent sub-messages and absent `optional` scalars are left out. Enums are names, unknown
-    enum numbers numbers, `bytes` base64.
+    enum numbers numbers, `bytes` base64, infinite doubles the texts `Infinity` and `-Infinity`.
     """
     document: dict[str, Any] = {}
     for name, convert in _writers(type(record)):
@@ -75,7 +75,7 @@ def _writer(field: Field) -> Convert | None:
         return to_plain
     if field.kind is Kind.BYTES:
         return _write_bytes
-    return None
+    return scalars.write_limit if field.kind is Kind.DOUBLE else None
 
 
 def _write_list(convert: Convert | None) -> Convert:

@@ -1,5 +1,6 @@
 """Records to protobuf bytes and back, driven by the fields of the records."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
@@ -29,8 +30,8 @@ def encode_message(record: Message) -> bytes:
 def decode_message(payload: bytes, cls: type[Message], *, strict: bool, path: str = "") -> Message:
     """The record of the bytes of its proto message.
 
-    With `strict` unknown fields, unknown enum numbers and numbers that are not finite are refused; without it (what an
-    arm says) fields are ignored and numbers kept.
+    With `strict` unknown fields, unknown enum numbers, NaN and infinite floats are refused (an infinite double is no
+    limit); without it (what an arm says) fields are ignored and numbers kept.
 
     Raises:
         BrokerError: `malformed`, `unknown_field`, `unknown_enum` or `not_finite`; the message begins with `path`.
@@ -122,6 +123,11 @@ def _read_enum(cls: Any, *, strict: bool) -> Convert:
     return read
 
 
+def _read_limit(value: float) -> float:
+    """A double that is a number; infinite ones are no limit."""
+    return value if math.isinf(value) else read_double(value)
+
+
 def _as_it_is(value: Any) -> Any:
     return value
 
@@ -135,7 +141,7 @@ def _read_one(field: Field, *, strict: bool) -> Convert:
     if field.kind is Kind.FLOAT32:
         return read_float32 if strict else rounded
     if field.kind is Kind.DOUBLE and strict:
-        return read_double
+        return _read_limit
     return _as_it_is
 
 

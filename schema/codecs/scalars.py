@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from schema.codecs.faults import FaultError, quote, wrong_type
@@ -12,6 +12,9 @@ from schema.floats import as_float32
 
 _CACHED = 16_384
 _INTEGER_KEY = re.compile(r"0|-?[1-9][0-9]{0,19}")
+
+UNLIMITED = {"Infinity": inf, "-Infinity": -inf}
+"""How plain documents write that a number is no limit."""
 
 rounded = lru_cache(maxsize=_CACHED)(as_float32)
 """`as_float32` of finite numbers, remembered: the same limits come again and again."""
@@ -33,6 +36,31 @@ def read_double(value: object) -> float:
     if not isfinite(value):
         raise FaultError("not_finite", f"{value} is not finite")
     return value
+
+
+def read_limit(value: object) -> float:
+    """A double of a limit: a finite number, or the text `Infinity` or `-Infinity` where there is none.
+
+    Raises:
+        FaultError: `malformed` or `not_finite`.
+    """
+    return UNLIMITED[value] if type(value) is str and value in UNLIMITED else read_double(value)
+
+
+def write_limit(value: float) -> float | str:
+    """A double in a plain document, which has no infinite number: see `read_limit`."""
+    if isfinite(value):
+        return value
+    return "Infinity" if value > 0.0 else "-Infinity"
+
+
+def read_parameter(value: object) -> bool | float:
+    """A flag or a finite number.
+
+    Raises:
+        FaultError: `malformed` or `not_finite`.
+    """
+    return value if type(value) is bool else read_double(value)
 
 
 def read_float32(value: object) -> float:
@@ -108,10 +136,11 @@ def _integer_key(read: Callable[[object], int]) -> Callable[[str], int]:
 _INTEGERS = {kind: integer_reader(low, high) for kind, (low, high) in RANGES.items()}
 
 READERS: dict[Kind, Callable[[object], Any]] = {
-    Kind.DOUBLE: read_double,
+    Kind.DOUBLE: read_limit,
     Kind.FLOAT32: read_float32,
     Kind.BOOL: read_bool,
     Kind.STRING: read_string,
+    Kind.PARAMETER: read_parameter,
     **_INTEGERS,
 }
 """Reader of each scalar kind but bytes."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from handlers.arm_state import ArmState
 from handlers.outcome import Answer, Proposal
 from handlers.request import Request
@@ -10,6 +12,8 @@ from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
 from schema.arms import Description, JointInfo, Slot
 from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.envelope import RequestEnvelope
+from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,
@@ -39,6 +43,10 @@ SLOT_MESSAGES: dict[str, tuple[type[Message], str]] = {
 }
 
 
+def _radians(degrees: tuple[float, ...]) -> RepeatedDouble:
+    return RepeatedDouble(tuple(np.radians(degrees).tolist()))
+
+
 def values() -> dict[Slot, Message]:
     """What a fresh arm of seven joints holds."""
     held: dict[Slot, Message] = {
@@ -52,6 +60,14 @@ def values() -> dict[Slot, Message]:
         ("desired_angular_twist", 0): AngularTwist(20.0),
         ("desired_joint_speeds", 0): JointSpeeds((20.0,) * 7),
         ("control_mode", 0): ControlModeInformation(ControlMode.ANGULAR_JOYSTICK),
+    }
+    held |= {
+        ("joint_limits", 0): JointLimits(
+            max_velocity=_radians(MODEL.hard.joint_speed_limits),
+            max_acceleration=_radians(MODEL.hard.joint_acceleration_limits),
+        ),
+        ("joint_safety", 0): JointSafetyMap(),
+        ("joint_parameters", 0): JointParameterMap(),
     }
     for key, (message, field) in SLOT_MESSAGES.items():
         for mode in SOFT_LIMIT_MODES[key]:

@@ -8,6 +8,7 @@ from handlers.config_items import ANGLE_FIELDS, CONFIG_ITEMS, ITEMS, slot_name, 
 from handlers.rpc_table import RPC_TABLE
 from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.enums import ControlConfigurationEvent
+from schema.events import OwnEvent
 from schema.fields import Kind, fields_of
 from tests.handlers.builders import values
 
@@ -25,6 +26,9 @@ PINNED = [
     ("desired_linear_twist",           20,  (),                "upper",     "value",  "m/s"),
     ("desired_angular_twist",          21,  (),                "upper",     "value",  "deg/s"),
     ("desired_joint_speeds",           22,  (),                "upper",     "value",  "deg/s"),
+    ("joint_limits", OwnEvent.JOINT_LIMITS_CHANGED, (),        "interval",  "value",  None),
+    ("joint_safety", OwnEvent.JOINT_SAFETY_CHANGED, (),        "interval",  "value",  None),
+    ("joint_parameters", OwnEvent.JOINT_PARAMETERS_CHANGED, (), "interval", "value",  None),
     ("control_mode",                 None,  (),                "unordered", "refuse", None),
 ]
 # fmt: on
@@ -76,7 +80,7 @@ def test_the_angle_fields_are_the_thetas_of_the_tool() -> None:
 
 def test_an_arm_has_one_slot_a_mode_or_one_an_item() -> None:
     assert set(slots()) == set(values())
-    assert len(slots()) == 21
+    assert len(slots()) == 24
     assert slots()[4:6] == (("joint_speed_soft_limits", 1), ("joint_speed_soft_limits", 2))
 
 

@@ -29,7 +29,7 @@ def test_an_arm_that_was_never_read_is_not_described() -> None:
 
 def test_the_first_excess_gives_the_refusal_its_name() -> None:
     above, below = Excess(0, 90.0, 80.0, above=True), Excess(1, -1.0, 0.0, above=False)
-    error = out_of_limits(arm(), "speed", [above, below], JOINT_SPEED, (80.0, 0.0))
+    error = out_of_limits(arm(), "speed", [above, below], JOINT_SPEED, (80.0, 0.0), ("hard:device", "application"))
     assert error.name == "VALUE_IS_ABOVE_MAXIMUM"
     assert [violation.relation for violation in error.violations] == ["<=", ">="]
     assert [violation.source for violation in error.violations] == ["hard:device", "rule:minimum"]

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -152,15 +154,21 @@ def test_numbers_that_are_not_finite(bits: str, text: str) -> None:
 
 
 def test_faults_within_lists_and_maps_name_their_place() -> None:
-    inf = float("inf")
+    inf, nan = math.inf, math.nan
     limits = KinematicLimitsList((KinematicLimits(), KinematicLimits(joint_speed_limits=(1.0, inf))))
     message = "kinematic_limits_list[1].joint_speed_limits[1]: inf is not finite"
     assert refusal(encode_message(limits), KinematicLimitsList) == ("not_finite", message)
-    by_number = encode_message(Everything(by_number={1: 0.0, 2: inf}))
-    assert refusal(by_number, Everything) == ("not_finite", 'by_number."2": inf is not finite')
-    double = encode_message(Everything(double=inf))
-    assert refusal(double, Everything, path="params") == ("not_finite", "params.double: inf is not finite")
-    assert decode_message(double, Everything, strict=False) == Everything(double=inf)
+    by_number = encode_message(Everything(by_number={1: 0.0, 2: nan}))
+    assert refusal(by_number, Everything) == ("not_finite", 'by_number."2": nan is not finite')
+    double = encode_message(Everything(double=nan))
+    assert refusal(double, Everything, path="params") == ("not_finite", "params.double: nan is not finite")
+    assert repr(decode_message(double, Everything, strict=False)) == repr(Everything(double=nan))
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf])
+def test_an_infinite_double_is_no_limit(number: float) -> None:
+    record = Everything(double=number, doubles=(1.0, number))
+    assert decode_message(encode_message(record), Everything, strict=True) == record
 
 
 def test_float32_values_read_as_the_shortest_decimal_without_negative_zero() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from schema.codecs.protobuf import decode_message, encode_message
 from schema.codecs.protobuf_codec import ProtobufCodec
-from schema.envelope import RequestEnvelope, View, Wait
+from schema.envelope import Reply, RequestEnvelope, Stage, View, Wait
 from schema.errors import BrokerError
+from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import (
     ControlConfigurationNotification,
     ControlModeInformation,
@@ -209,3 +210,17 @@ def test_events_without_notification_or_change() -> None:
 def test_documents_are_json() -> None:
     assert CODEC.encode_document({"a": 1}) == b'{"a":1}'
     assert (CODEC.name, CODEC.content_type) == ("protobuf", "application/x-protobuf")
+
+
+def test_records_without_a_proto_are_json() -> None:
+    record = JointSafetyMap({"joint_1": JointSafetyGains(2.0, -2.0, 20.0, 5.0)})
+    answer = Reply("1", "r12", "GetJointSafety", True, Stage.READ, True, 1, 0, 0, record)
+    reply = wire.Reply.FromString(CODEC.encode_reply(answer))
+    assert json.loads(reply.result)["joints"]["joint_1"]["k_position"] == 20.0
+    assert CODEC.decode_params(reply.result, JointSafetyMap) == record
+    assert CODEC.decode_params(None, JointSafetyMap) == JointSafetyMap()
+
+
+def test_records_without_a_proto_name_what_is_wrong() -> None:
+    with pytest.raises(BrokerError, match=r"params\.joints: 1\.5 is a fraction"):
+        CODEC.decode_params(b'{"joints": 1.5}', JointSafetyMap)

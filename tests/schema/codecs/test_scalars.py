@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from schema.codecs.faults import FaultError
-from schema.codecs.scalars import KEYS, READERS
+from schema.codecs.scalars import KEYS, READERS, write_limit
 from schema.fields import RANGES, Kind
 
 INTEGERS = tuple(RANGES)
@@ -13,6 +13,7 @@ WRONG: dict[Kind, tuple[object, ...]] = {
     Kind.FLOAT32: ("1", True, None, b"1", [1.0], {}),
     Kind.BOOL: (1, 0, "true", None, 1.0),
     Kind.STRING: (1, True, None, b"x", ["x"]),
+    Kind.PARAMETER: ("1", "Infinity", None, b"1", [1.0], {}),
     **{kind: ("1", True, 1.0, None, b"1", [1]) for kind in INTEGERS},
 }
 
@@ -39,12 +40,22 @@ def test_another_type_is_malformed(kind: Kind, value: object) -> None:
         (Kind.BOOL, False, False),
         (Kind.STRING, "ä", "ä"),
         (Kind.UINT32, 7, 7),
+        (Kind.DOUBLE, "Infinity", math.inf),
+        (Kind.DOUBLE, "-Infinity", -math.inf),
+        (Kind.PARAMETER, True, True),
+        (Kind.PARAMETER, 2, 2.0),
+        (Kind.PARAMETER, 0.5, 0.5),
     ],
 )
 def test_good_values(kind: Kind, value: object, expected: object) -> None:
     read = READERS[kind](value)
     assert read == expected
     assert type(read) is type(expected)
+
+
+@pytest.mark.parametrize("value", [1.5, math.inf, -math.inf])
+def test_a_limit_is_written_as_it_is_read(value: float) -> None:
+    assert READERS[Kind.DOUBLE](write_limit(value)) == value
 
 
 @pytest.mark.parametrize("value", [-0.0, 0, -1e-46])
