@@ -76,15 +76,31 @@ class Effective:
 def fold(stack: Stack) -> Effective:
     """Fold the layers: element-wise the tightest, of equal ones the outermost."""
     shape = (len(SLOTS) + 1, stack.joints.cells)
-    ceilings = np.full(shape, np.inf)
-    binding = np.full(shape, NOBODY, dtype=np.int32)
+    ceilings = np.empty(shape)
+    binding = np.empty(shape, dtype=np.int32)
+    ceilings[:], binding[:] = _of_all_modes(stack)
     for index, layer in enumerate(stack.layers):
-        rows = slice(0, UNKNOWN_MODE_ROW) if layer.mode is None else slice(row_of(layer.mode), row_of(layer.mode) + 1)
-        tighter_here = layer.ceilings < ceilings[rows]
-        np.copyto(ceilings[rows], layer.ceilings, where=tighter_here)
-        binding[rows][tighter_here] = index
+        if layer.mode is not None:
+            row = row_of(layer.mode)
+            here, binding_here = ceilings[row], binding[row]
+            binds = layer.ceilings < here
+            binds |= (layer.ceilings == here) & (index < binding_here)
+            np.copyto(here, layer.ceilings, where=binds)
+            binding_here[binds] = index
     _fill_unknown_mode(ceilings, binding)
     return Effective(stack.joints, stack.layers, ceilings, binding)
+
+
+def _of_all_modes(stack: Stack) -> tuple[Array, Indices]:
+    """The tightest of the layers that count in every mode, and its index; shape (cells,) both."""
+    everywhere = [index for index, layer in enumerate(stack.layers) if layer.mode is None]
+    if not everywhere:
+        return np.full(stack.joints.cells, np.inf), np.full(stack.joints.cells, NOBODY, dtype=np.int32)
+    known = np.stack([stack.layers[index].ceilings for index in everywhere])
+    tightest = known.argmin(axis=0)
+    ceilings = known[tightest, np.arange(known.shape[1])]
+    binding = np.array(everywhere, dtype=np.int32)[tightest]
+    return ceilings, np.where(np.isinf(ceilings), NOBODY, binding).astype(np.int32)
 
 
 def tighter(old: Effective, new: Effective) -> Effective:
