@@ -1,6 +1,7 @@
 """The limit stack of one arm: built from its state, folded when asked, kept until something changes."""
 
 import math
+from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
 
@@ -10,9 +11,12 @@ from handlers.arm_state import ArmState
 from handlers.limit_layers import (
     APPLICATION_SLOT,
     PARAMETERS_SLOT,
+    SAFETY_SLOT,
+    SOFT_MODES,
     application_layers,
     parameter_layers,
     safety_layers,
+    soft_inputs,
     soft_layers,
 )
 from handlers.limit_sources import Placed, place
@@ -22,9 +26,11 @@ from limits.intrinsic.joint_limits import JointLimitVectors
 from limits.stack.fold import Effective, fold
 from limits.stack.joints import ArmJoints, Bounds
 from limits.stack.layer import MACHINE_KINDS, Layer, LayerKind, Origin, Stack
+from limits.stack.soft_ends import guarded_ends
 from limits.stack.sources import kinova_layer
 from schema.arms import Description, Slot
-from schema.messages import KinematicLimits
+from schema.enums import ControlMode
+from schema.messages import KinematicLimits, Message
 
 ARM_USER = "@arm"
 """Who set what an arm tells."""
@@ -84,7 +90,7 @@ class ArmLimits:
         BrokerError: arm_not_read while the arm has not been described.
     """
 
-    __slots__ = ("_folded", "_kept", "_stack", "_stack_at", "_state")
+    __slots__ = ("_folded", "_guarded", "_guarded_at", "_kept", "_soft", "_stack", "_stack_at", "_state")
 
     def __init__(self, state: ArmState) -> None:
         self._state = state
@@ -92,6 +98,9 @@ class ArmLimits:
         self._stack: Stack | None = None
         self._stack_at: tuple[object, ...] = ()
         self._folded: Effective | None = None
+        self._soft: dict[ControlMode, tuple[tuple[object, ...], list[Layer]]] = {}
+        self._guarded: Bounds | None = None
+        self._guarded_at: tuple[object, ...] = ()
 
     @property
     def joints(self) -> ArmJoints:
@@ -109,8 +118,10 @@ class ArmLimits:
         outer, state = self._outer(), self._state
         at = (outer, state.rev, state.seq, state.read_at_us)
         if self._stack is None or at[0] is not self._stack_at[0] or at[1:] != self._stack_at[1:]:
-            inner = (*soft_layers(outer.joints, state), *safety_layers(outer.joints, state, outer.placed))
-            self._stack = Stack.of(outer.joints, (*outer.layers, *inner))
+            soft = [layer for mode in SOFT_MODES for layer in self._soft_layers(outer.joints, mode)]
+            self._stack = Stack.of(
+                outer.joints, (*outer.layers, *soft, *safety_layers(outer.joints, state, outer.placed))
+            )
             self._stack_at, self._folded = at, None
         return self._stack
 
@@ -153,13 +164,51 @@ class ArmLimits:
         layers = tuple(layer for layer in outer.machine if layer.kind is not without and not layer.safeties)
         return fold(Stack(outer.joints, layers))
 
+    @property
+    def guarded(self) -> Bounds | None:
+        """The hard range where a soft end stands before it, see `guarded_ends`."""
+        outer, state = self._outer(), self._state
+        at = (outer, *(values.get(SAFETY_SLOT) for values in (state.desired, state.reported, state.unread)))
+        if not _same(self._guarded_at, at):
+            safety = safety_layers(outer.joints, state, outer.placed)
+            self._guarded, self._guarded_at = guarded_ends(Stack.of(outer.joints, (*outer.layers, *safety))), at
+        return self._guarded
+
+    def with_value(self, slot: Slot, value: Message) -> "ArmLimits":
+        """The limits as they will be when a slot has this value."""
+        state = self._state
+        changed = ArmLimits(
+            replace(
+                state,
+                desired=state.desired | {slot: value},
+                reported=state.reported | {slot: value},
+                unread={other: values for other, values in state.unread.items() if other != slot},
+                limits=None,
+            )
+        )
+        changed._kept, changed._soft = self._outer(), dict(self._soft)
+        return changed
+
+    def _soft_layers(self, joints: ArmJoints, mode: ControlMode) -> list[Layer]:
+        """The soft limits of a mode, made anew when one of them changed."""
+        at = (joints, *soft_inputs(self._state, mode))
+        kept = self._soft.get(mode)
+        if kept is None or not _same(kept[0], at):
+            kept = self._soft[mode] = (at, soft_layers(joints, self._state, mode))
+        return kept[1]
+
     def _outer(self) -> _Outer:
         state = self._state
         inputs = _inputs(state)
         kept = self._kept
-        if kept is None or len(kept.inputs) != len(inputs) or not all(map(is_, kept.inputs, inputs)):
+        if kept is None or not _same(kept.inputs, inputs):
             kept = self._kept = _build(state, inputs, kept)
         return kept
+
+
+def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    """Whether two rows hold the same objects."""
+    return len(left) == len(right) and all(map(is_, left, right))
 
 
 def limits_of(state: ArmState) -> ArmLimits:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from handlers.arm_limits import OuterBounds, limits_of
 from handlers.arm_state import ArmState
 from handlers.refusals import NOTHING_CHANGED, description_of, listing, number, out_of_limits
+from handlers.sanity import Doubt, gravity_doubts, told, tool_doubts
 from limits.bounds import (
     JOINT_ACCELERATION,
     JOINT_SPEED,
@@ -46,13 +47,6 @@ _QUARTER_TURN = math.pi / 2
 _ANGLE_SLACK = 1e-3
 
 
-def _doubt(state: ArmState, name: str, path: str, text: str) -> tuple[Warned, ...]:
-    """A warning; under `checks.strict` a refusal."""
-    if state.strict:
-        raise BrokerError("implausible_value", f"{text} (checks.strict). {NOTHING_CHANGED}")
-    return (Warned(name, text, path),)
-
-
 def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float, unit: str) -> tuple[Warned, ...]:
     """Doubt values that are all so small that they look like radians."""
     largest = max(values, default=0.0)
@@ -60,7 +54,7 @@ def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float
         return ()
     degrees = number(round(math.degrees(largest), 1))
     text = f"{path}: every value is under {number(ceiling)} {unit}; {number(largest)} rad would be {degrees} {unit}"
-    return _doubt(state, "UNIT_SUSPECT", path, text)
+    return told(state, [Doubt("UNIT_SUSPECT", path, text)])
 
 
 def _joint_list(
@@ -141,14 +135,14 @@ def desired_joints_within_limits(state: ArmState, message: JointSpeeds) -> tuple
 
 
 def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warned, ...]:
-    """The norm is 9.81 m/s² within 2 %."""
+    """The norm is 9.81 m/s² within 2 %; a turn that looks like a wrong sign is doubted."""
     norm = math.hypot(message.x, message.y, message.z)
     low, high = STANDARD_GRAVITY * (1 - GRAVITY_TOLERANCE), STANDARD_GRAVITY * (1 + GRAVITY_TOLERANCE)
     if not low <= norm <= high:
         looks = "; it looks like a unit vector" if math.isclose(norm, 1.0, rel_tol=GRAVITY_TOLERANCE) else ""
         text = f"gravity_vector of {state.arm}: norm {number(norm)} m/s² is outside {number(low)} to {number(high)}"
         raise BrokerError("implausible_value", f"{text}{looks}. {NOTHING_CHANGED}")
-    return ()
+    return told(state, gravity_doubts(state, message))
 
 
 def _load(state: ArmState, path: str, payload: float, tool: float) -> tuple[Warned, ...]:
@@ -175,7 +169,7 @@ def _angles_suspect(state: ArmState, message: ToolConfiguration) -> tuple[Warned
     if not given or max(off_quarters) >= _ANGLE_SLACK or max(given) > math.tau + _ANGLE_SLACK:
         return ()
     text = f"tool_transform: {listing(angles)} deg are multiples of pi/2: radians?"
-    return _doubt(state, "UNIT_SUSPECT", "tool_transform", text)
+    return told(state, [Doubt("UNIT_SUSPECT", "tool_transform", text)])
 
 
 def tool_is_plausible(state: ArmState, message: ToolConfiguration) -> tuple[Warned, ...]:
@@ -185,9 +179,10 @@ def tool_is_plausible(state: ArmState, message: ToolConfiguration) -> tuple[Warn
     before = state.desired.get(("tool_configuration", 0))
     if isinstance(before, ToolConfiguration) and before.tool_mass > 0.0 and message.tool_mass == 0.0:
         text = f"tool_mass: {number(before.tool_mass)} kg before, 0 kg now; a Set replaces the whole message"
-        warnings += _doubt(state, "TOOL_MASS_DROPPED", "tool_mass", text)
+        warnings += told(state, [Doubt("TOOL_MASS_DROPPED", "tool_mass", text)])
     payload = state.desired.get(("payload_information", 0))
     carried = payload.payload_mass if isinstance(payload, PayloadInformation) else 0.0
+    warnings += told(state, tool_doubts(state, message))
     return warnings + _load(state, "tool_mass", carried, message.tool_mass)
 
 

@@ -6,6 +6,7 @@ from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
 from handlers.refusals import NOTHING_CHANGED, not_read
 from handlers.request import Request
+from handlers.sanity import stopping_doubts, told
 from handlers.settling import agrees, equal
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
@@ -132,7 +133,7 @@ def set_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
 
 def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
     """The change of a slot to a value that is checked now, once it was admitted."""
-    warnings = item.check(state, value)
+    warnings = item.check(state, value) + told(state, stopping_doubts(state, slot, value))
     loosening = is_loosening(item, value, state.reported.get(slot))
     return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
 

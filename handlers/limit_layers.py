@@ -57,6 +57,12 @@ _OF_SOFT: dict[str, tuple[str, ...]] = {
     "twist_angular": ("twist_angular",),
 }
 """What each field of KinematicLimits bounds."""
+_SOFT_SLOTS: dict[ControlMode, tuple[tuple[str, Slot], ...]] = {
+    mode: tuple((field, (key, int(mode))) for field, key in SOFT_ITEMS.items() if mode in SOFT_LIMIT_MODES[key])
+    for mode in sorted({mode for modes in SOFT_LIMIT_MODES.values() for mode in modes})
+}
+SOFT_MODES = tuple(_SOFT_SLOTS)
+"""The control modes that have soft limits."""
 
 
 def values_of(state: ArmState, slot: Slot) -> Iterator[tuple[Message, Setter]]:
@@ -142,20 +148,23 @@ def _parameter_origins(joints: ArmJoints, value: JointParameterMap, setter: Sett
     return origins
 
 
-def soft_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
-    """The soft limits of each control mode: as they were read, then what is to be."""
+def soft_inputs(state: ArmState, mode: ControlMode) -> tuple[object, ...]:
+    """Everything that the soft limits of a mode are made of, as objects that are replaced when they change."""
+    kept = (state.desired, state.reported, state.unread, state.desired_by, state.reported_by)
+    return tuple(values.get(slot) for _, slot in _SOFT_SLOTS[mode] for values in kept)
+
+
+def soft_layers(joints: ArmJoints, state: ArmState, mode: ControlMode) -> list[Layer]:
+    """The soft limits of a control mode: as they were read, then what is to be."""
     layers = []
-    for mode in sorted({mode for modes in SOFT_LIMIT_MODES.values() for mode in modes}):
-        read: dict[str, tuple[Message, Setter]] = {}
-        for field, key in SOFT_ITEMS.items():
-            if mode in SOFT_LIMIT_MODES[key]:
-                for rank, one in enumerate(values_of(state, (key, int(mode)))):
-                    if rank:
-                        layers += _soft_layer(joints, mode, {field: one})
-                    else:
-                        read[field] = one
-        layers += _soft_layer(joints, mode, read)
-    return layers
+    read: dict[str, tuple[Message, Setter]] = {}
+    for field, slot in _SOFT_SLOTS[mode]:
+        for rank, one in enumerate(values_of(state, slot)):
+            if rank:
+                layers += _soft_layer(joints, mode, {field: one})
+            else:
+                read[field] = one
+    return [*layers, *_soft_layer(joints, mode, read)]
 
 
 def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple[Message, Setter]]) -> list[Layer]:

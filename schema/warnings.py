@@ -11,5 +11,8 @@ WARNINGS: dict[str, str] = {
     "PAYLOAD_OVER_RATING": "The payload and the tool exceed the arm's rating.",
     "FROM_PROFILE": "The value comes from the profile of the model, not from the arm.",
     "PADDED": "White space or NULs after the document were cut.",
+    "STOPPING_DISTANCE": "Between soft and hard end a joint has less way than it needs to stop.",
+    "GRAVITY_DIRECTION": "The gravity vector points against the present one: a wrong sign?",
+    "PAYLOAD_KEPT": "The tool changed, the payload that is told from its frame did not.",
     "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
 }

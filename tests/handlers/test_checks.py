@@ -288,9 +288,10 @@ def test_payload_and_tool_together_are_measured_against_the_rating() -> None:
     assert warned("SetPayloadInformation", PayloadInformation(3.076)) == ["PAYLOAD_OVER_RATING"]
     state = arm()
     state.desired["payload_information", 0] = PayloadInformation(3.0)
-    (warning,) = propose(state, "SetToolConfiguration", ToolConfiguration(tool_mass=1.5)).warnings
+    kept, warning = propose(state, "SetToolConfiguration", ToolConfiguration(tool_mass=1.5)).warnings
     assert (warning.name, warning.path) == ("PAYLOAD_OVER_RATING", "tool_mass")
-    assert propose(state, "SetToolConfiguration", ToolConfiguration(tool_mass=1.0)).warnings == ()
+    assert propose(state, "SetToolConfiguration", ToolConfiguration(tool_mass=1.0)).warnings == (kept,)
+    assert kept.name == "PAYLOAD_KEPT"
 
 
 def test_the_rating_itself_is_no_overload_also_where_the_sum_is_a_bit_above() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
 from handlers.limit_sources import LimitSources
-from limits.kinova_models import MODELS, KinovaModel
+from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
 from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES
 from limits.stack.layer import SLOTS
 from schema.arms import JointInfo
@@ -18,7 +18,6 @@ from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import ControlModeInformation, Message
 from tests.handlers.builders import (
     SLOT_MESSAGES,
-    SOFT_LIMIT_MODES,
     answer,
     arm,
     description,
