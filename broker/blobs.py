@@ -5,10 +5,12 @@ from typing import Any
 
 import msgspec
 
+from handlers.provenance import NOBODY, Setter
 from schema.arms import Description, JointInfo
 from schema.codecs.plain import from_plain, to_plain
 from schema.messages import KinematicLimits, Message
 
+_decode_setters = msgspec.json.Decoder(tuple[Setter, Setter]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -21,6 +23,16 @@ def pack(message: Message) -> bytes:
 def unpack(blob: bytes, cls: type[Message]) -> Message:
     """The message in bytes of `pack`."""
     return from_plain(msgspec.json.decode(blob), cls)
+
+
+def pack_setters(desired: Setter, reported: Setter) -> bytes:
+    """Who set the desired and the reported value of a slot, as JSON bytes."""
+    return _encode((desired, reported))
+
+
+def unpack_setters(blob: bytes) -> tuple[Setter, Setter]:
+    """The setters in bytes of `pack_setters`; no bytes, as of an older store: nobody knows who."""
+    return _decode_setters(blob) if blob else (NOBODY, NOBODY)
 
 
 def pack_description(description: Description) -> bytes:

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from broker.arm_session import ArmSession
-from broker.blobs import pack
+from broker.blobs import pack, pack_setters
 from broker.clock import Clock
 from broker.documents import Documents
 from broker.event_parts import known_mode
@@ -19,7 +19,7 @@ from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, It
 from broker.store.store import Store
 from broker.topics import Topics
 from handlers.arm_state import HandleEntry
-from handlers.provenance import Setter
+from handlers.provenance import NOBODY, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.enums import ControlConfigurationEvent
@@ -99,6 +99,7 @@ class Ledger:
                 desired_rev=state.desired_rev.get(slot, 0),
                 last_rev=state.last_rev.get(slot, 0),
                 reported=pack(state.reported[slot]),
+                set_by=pack_setters(state.desired_by.get(slot, NOBODY), state.reported_by.get(slot, NOBODY)),
             )
         )
 

@@ -1,7 +1,7 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
 from broker.arm_session import ArmSession
-from broker.blobs import unpack, unpack_description
+from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.jobs import Address, ChangeJob, Phase, Waiter
 from broker.ledger import Ledger
 from broker.quarantine import STARTS
@@ -34,6 +34,7 @@ def restore_item(session: ArmSession, row: ItemRow) -> None:
     state.desired[slot] = unpack(row.desired, item.message)
     state.reported[slot] = unpack(row.reported, item.message)
     state.desired_rev[slot], state.last_rev[slot] = row.desired_rev, row.last_rev
+    state.desired_by[slot], state.reported_by[slot] = unpack_setters(row.set_by)
 
 
 def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
@@ -95,6 +96,8 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
             continue
         job = _job(row, requests.get(row.request_n), ledger)
         state = session.state
+        if job.wanted is not None:
+            job.setter = session.setter_of(job, job.wanted)
         session.count_in(job)
         if job.request_n:
             settler.unsettled[job.request_n] = job

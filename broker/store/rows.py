@@ -30,7 +30,10 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One slot of an arm: desired with the revision it comes from, last revision that touched it, and reported."""
+    """One slot of an arm: desired with the revision it comes from, last revision that touched it, and reported.
+
+    `set_by` says who set both, number by number.
+    """
 
     arm: str
     key: str
@@ -39,6 +42,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     desired_rev: int = 0
     last_rev: int = 0
     reported: bytes = b""
+    set_by: bytes = b""
 
 
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):

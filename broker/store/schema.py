@@ -77,7 +77,9 @@ _VERSION_1 = (
     "CREATE TABLE audit (n INTEGER PRIMARY KEY, prev BLOB NOT NULL, entry BLOB NOT NULL, hash BLOB NOT NULL) STRICT",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+_VERSION_2 = ("ALTER TABLE item ADD COLUMN set_by BLOB NOT NULL DEFAULT x''",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
 

@@ -166,7 +166,7 @@ def _arm(row: ArmRow) -> Values:
 
 def _item(row: ItemRow) -> Values:
     desired, reported = bytearray(row.desired), bytearray(row.reported)
-    return (row.arm, row.key, row.mode, desired, row.desired_rev, row.last_rev, reported)
+    return (row.arm, row.key, row.mode, desired, row.desired_rev, row.last_rev, reported, bytearray(row.set_by))
 
 
 def _request(row: RequestRow) -> Values:
