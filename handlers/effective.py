@@ -3,6 +3,8 @@
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from handlers.arm_limits import ArmLimits, limits_of
 from handlers.arm_state import ArmState
 from handlers.explain import came_from
@@ -40,8 +42,9 @@ def limit_sources(state: ArmState) -> Document:
 
 
 def _sources(limits: ArmLimits) -> Document:
-    layers = (layer for layer in limits.stack.layers if layer.kind in MACHINE_KINDS or layer.kind is LayerKind.SITE)
-    origins = {(layer.kind, layer.origin): came_from(layer.kind, layer.origin) for layer in layers}
+    kinds = {*MACHINE_KINDS, LayerKind.SITE}
+    says = (layer for layer in limits.stack.layers if layer.safeties or np.isfinite(layer.ceilings).any())
+    origins = {(one.kind, one.origin): came_from(one.kind, one.origin) for one in says if one.kind in kinds}
     return {
         "limit_sources": list(origins.values()),
         "joint_reports": list(limits.placed.reports),
