@@ -35,20 +35,21 @@ def unpack_setters(blob: bytes) -> tuple[Setter, Setter]:
     return _decode_setters(blob) if blob else (NOBODY, NOBODY)
 
 
-def pack_description(description: Description) -> bytes:
-    """A description as JSON bytes."""
+def pack_description(description: Description, told_at_us: int) -> bytes:
+    """A description as JSON bytes, with when the arm told of its hard limits as they are."""
     document: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(description, hard_limits=KinematicLimits()))
     document["hard_limits"] = to_plain(description.hard_limits)
+    document["told_at_us"] = told_at_us
     return _encode(document)
 
 
-def unpack_description(blob: bytes) -> Description:
-    """The description in bytes of `pack_description`."""
+def unpack_description(blob: bytes) -> tuple[Description, int]:
+    """The description in bytes of `pack_description`, and when it was told; 0 in an older store."""
     document = msgspec.json.decode(blob)
     limits = from_plain(document["hard_limits"], KinematicLimits)
     if not isinstance(limits, KinematicLimits):  # from_plain yields the class it is given
         raise TypeError(type(limits).__name__)
-    return Description(
+    description = Description(
         model=document["model"],
         serial=document["serial"],
         firmware=document["firmware"],
@@ -59,3 +60,4 @@ def unpack_description(blob: bytes) -> Description:
         modes_settable=tuple(document["modes_settable"]),
         notes=tuple(document["notes"]),
     )
+    return description, document.get("told_at_us", 0)

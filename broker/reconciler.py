@@ -193,7 +193,7 @@ class Reconciler:
             self._set_presence(session, online=True, ready=False)
             return False
         session.serial = description.serial
-        session.description = pack_description(description)
+        session.description = pack_description(description, state.described_at_us)
         self._ledger.put_arm(session)
         self._ledger.after_commit(partial(self._describe, session))
         return True

@@ -22,7 +22,7 @@ def restore_arm(session: ArmSession, row: ArmRow) -> None:
     session.cmd_seq, session.published_seq = row.cmd_seq, row.published_seq
     session.serial, session.description = row.serial, row.description
     if row.description:
-        state.description = unpack_description(row.description)
+        state.description, state.described_at_us = unpack_description(row.description)
 
 
 def restore_item(session: ArmSession, row: ItemRow) -> None:

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
+from schema.proto.intrinsic import kinematics_pb2, limits_pb2
 from schema.proto.kinova import common_pb2, control_config_pb2
 
 CONTENT_TYPES = {"json": "application/json", "msgpack": "application/msgpack", "protobuf": "application/x-protobuf"}
@@ -18,7 +19,22 @@ MESSAGES: dict[str, tuple[type[Message], type[Message]]] = {
     method.name: (GetMessageClass(method.input_type), GetMessageClass(method.output_type))
     for method in _SERVICE.methods
 } | {"SetControlMode": (control_config_pb2.ControlModeInformation, common_pb2.Empty)}
-"""Request and reply message of each method that has them."""
+"""Request and reply message of each method of Kinova, and of SetControlMode."""
+
+REQUESTS: dict[str, type[Message]] = {
+    "GetJointLimits": common_pb2.Empty,
+    "SetJointLimits": limits_pb2.JointLimitsUpdate,
+    "ResetJointLimits": common_pb2.Empty,
+    "GetSkeleton": common_pb2.Empty,
+    **{method: request for method, (request, _) in MESSAGES.items()},
+}
+"""Message of the params of each method that has one."""
+RESULTS: dict[str, type[Message]] = {
+    **dict.fromkeys(("GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits"), limits_pb2.JointLimits),
+    "GetSkeleton": kinematics_pb2.Skeleton,
+    **{method: result for method, (_, result) in MESSAGES.items()},
+}
+"""Message of the result of each method that has one."""
 
 _TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at"}
 
@@ -45,9 +61,9 @@ def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
 
 def encode_params(method: str, params: dict[str, Any]) -> bytes:
     """The params of a method as protobuf; UTF-8 JSON where it has no message."""
-    if method not in MESSAGES:
+    if method not in REQUESTS:
         return json.dumps(params).encode()
-    return json_format.ParseDict(params, MESSAGES[method][0]()).SerializeToString()
+    return json_format.ParseDict(params, REQUESTS[method]()).SerializeToString()
 
 
 def decode_reply(codec: str, payload: bytes) -> dict[str, Any]:
@@ -68,8 +84,8 @@ def _plain(message: Message) -> dict[str, Any]:
 
 
 def _result(method: str, payload: bytes) -> dict[str, Any]:
-    if method in MESSAGES:
-        return _plain(MESSAGES[method][1].FromString(payload))
+    if method in RESULTS:
+        return _plain(RESULTS[method].FromString(payload))
     document: dict[str, Any] = json.loads(payload) if payload else {}
     return document
 
