@@ -42,11 +42,14 @@ def limit_sources(state: ArmState) -> Document:
 
 
 def _sources(limits: ArmLimits) -> Document:
-    kinds = {*MACHINE_KINDS, LayerKind.SITE}
-    says = (layer for layer in limits.stack.layers if layer.safeties or np.isfinite(layer.ceilings).any())
-    origins = {(one.kind, one.origin): came_from(one.kind, one.origin) for one in says if one.kind in kinds}
+    outer = (layer for layer in limits.stack.layers if layer.kind in MACHINE_KINDS or layer.kind is LayerKind.SITE)
+    origins = {
+        (layer.kind, layer.origin_of(*limits.joints.named(cell))): None
+        for layer in outer
+        for cell in map(int, np.flatnonzero(np.isfinite(layer.ceilings)))
+    }
     return {
-        "limit_sources": list(origins.values()),
+        "limit_sources": [came_from(*one) for one in origins],
         "joint_reports": list(limits.placed.reports),
         "disagreements": [
             {
