@@ -294,6 +294,10 @@ class Plant:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
+    async def turn(self, seconds: float = 0.0) -> None:
+        """Let the service work on for a moment."""
+        await asyncio.sleep(seconds)
+
     async def committed(self) -> None:
         """Wait until nothing is being written or waits for it."""
         while not self.store.settled:  # noqa: ASYNC110 - in virtual time, and nobody announces it
@@ -314,6 +318,16 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
     """Run a scenario in virtual time."""
     with asyncio.Runner(loop_factory=PatientLoop) as runner:
         runner.run(_awaited(scenario))
+
+
+def play(data: Path, scenario: Callable[[Plant], Awaitable[None]], **options: Any) -> None:
+    """Run a scenario on a plant of its own; `options` are the plant's."""
+
+    async def whole() -> None:
+        async with Plant(data, **options) as plant:
+            await scenario(plant)
+
+    run(whole)
 
 
 async def _awaited(scenario: Callable[[], Awaitable[None]]) -> None:
