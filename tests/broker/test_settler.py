@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from broker.jobs import Phase
 from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import GravityVector, TwistLinearSoftLimit
@@ -38,11 +39,13 @@ def test_nothing_goes_to_the_arm_before_commit_1(tmp_path: Path) -> None:
     """Not even when something else sets the queue of the arm going meanwhile."""
 
     async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
         blocker = sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")
         request = plant.send("r1", SET, value(0.25))
-        while not plant.store.committing:
+        while not plant.session().unsettled():
             await plant.turn()
+        assert plant.session().unsettled()[0].phase is Phase.WRITING
         inject(plant, Fault("foreign_change", slot=("gravity_vector", 0), value=GravityVector(0.0, 0.0, -9.0)))
         for _ in range(20):
             await plant.turn()
