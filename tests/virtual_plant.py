@@ -36,6 +36,7 @@ class MemoryReceipt:
 
     def __init__(self) -> None:
         self.state = "open"
+        self.code = 0
 
     def done(self) -> bool:
         """Whether it is settled."""
@@ -46,8 +47,8 @@ class MemoryReceipt:
         return self.state == "failed"
 
     def reason_code(self) -> int:
-        """Never refused."""
-        return 0
+        """The code it was refused with."""
+        return self.code
 
 
 class MemoryLink:
@@ -115,6 +116,14 @@ class MemoryLink:
         del will
         self.lose()
         self._inbox.put_nowait(None)
+
+    def answer(self, number: int | None = None, *, skip: int = 0, code: int = 0) -> None:
+        """Acknowledge so many of the oldest publications (all, from now on), or refuse them with `code`."""
+        self.silent = self.silent and number is not None
+        chosen = list(self._open)[skip:][:number]
+        for receipt in chosen:
+            receipt.state, receipt.code = "failed" if code else "taken", code
+            self._open.remove(receipt)
 
     def lose(self) -> None:
         """Cut the connection."""
