@@ -61,6 +61,7 @@ class MemoryLink:
         self.counts = LinkCounts()
         self.published: list[Published] = []
         self.acked: list[InboundMessage] = []
+        self.delivered: list[InboundMessage] = []
         self.silent = silent
         self.connected = False
         self._loop = loop
@@ -151,7 +152,18 @@ class MemoryLink:
             expiry_s=None,
             handle=None,
         )
+        self.delivered.append(message)
         self._inbox.put_nowait(message)
+
+    def unacked(self) -> list[InboundMessage]:
+        """What an MQTT server would deliver again."""
+        done = set(map(id, self.acked))
+        return [message for message in self.delivered if id(message) not in done]
+
+    def deliver_again(self, messages: Sequence[InboundMessage]) -> None:
+        """Let messages of an earlier connection come again."""
+        for message in messages:
+            self.deliver(message.topic.removeprefix(f"{BASE}/"), message.payload, dup=True)
 
     async def take(self, wanted: Callable[[Published], bool], after: int = 0) -> Published:
         """The first publication from number `after` on that is wanted; waits for it."""
