@@ -229,18 +229,17 @@ class Ledger:
         if to is None:
             batch.on_commit(partial(self._publish, session, event, below, body))
         else:
-            batch.on_commit(partial(self._last_notice, session, event, to))
+            batch.on_commit(partial(self._last_notice, event, to))
         return event
 
-    def _last_notice(self, session: ArmSession, event: Event, entry: HandleEntry) -> None:
+    def _last_notice(self, event: Event, entry: HandleEntry) -> None:
+        """Not marked as published: that would mark the events before it, too."""
         self._notices.send_to(entry, event)
         self._notices.close(entry.identifier)
-        self._published(session, event.seq)
 
     def publish_again(self, session: ArmSession, row: EventRow) -> None:
         """Publish a stored event that the MQTT server may not have."""
         if row.topic == EventClass.NOTICE.value:
-            self._published(session, row.seq)
             return
         self._notices.send_stored(row)
         self._send(session, row.seq, row.topic, row.body)
