@@ -169,7 +169,7 @@ class Service:
         When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
         """
         self._acceptor.closing = True
-        drain = drain and self._store.error is None
+        drain = drain and self._opened and self._store.error is None
         for task in self._own:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
