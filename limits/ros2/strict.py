@@ -28,6 +28,10 @@ MAX_ACCELERATION, MAX_DECELERATION, MAX_JERK, MAX_EFFORT = (
 """The codes as plain integers: looking up a member of an enumeration takes as long as limiting a joint."""
 
 
+FEW = 8
+"""Up to so many limited joints are explained one by one, which is faster than arrays are."""
+
+
 class Cause(NamedTuple):
     """Bounds that one limit sets; what they leave of the command is that limit's doing."""
 
@@ -64,12 +68,18 @@ def explain(wanted: Floats, result: Floats, changed: Bools, causes: Sequence[Cau
         value = result[at]
     if not at.size:
         return None
-    lowered = value < wanted[at]
+    codes = np.zeros(len(wanted), dtype=np.uint8)
+    if at.size <= FEW:
+        for joint in at.tolist():
+            lowered = result[joint] < wanted[joint]
+            met = (one for one in causes if (one.upper if lowered else one.lower)[joint] == result[joint])
+            codes[joint] = next(met, causes[-1]).reason
+        return codes
+    below = value < wanted[at]
     found = np.empty(at.size, dtype=np.uint8)
     found.fill(causes[-1].reason)
     for cause in reversed(causes[:-1]):
-        found[value == np.where(lowered, cause.upper[at], cause.lower[at])] = cause.reason
-    codes = np.zeros(len(wanted), dtype=np.uint8)
+        found[value == np.where(below, cause.upper[at], cause.lower[at])] = cause.reason
     codes[at] = found
     return codes
 
