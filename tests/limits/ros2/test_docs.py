@@ -26,9 +26,10 @@ def test_every_row_has_its_test_and_every_test_its_row() -> None:
 def test_the_example_runs() -> None:
     text = (ROOT / "docs" / "limits_ros2.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    limits = "has_velocity_limits: true, max_velocity: 1.0"
+    limits = "{has_velocity_limits: true, max_velocity: 1.0}"
+    joints = f"{{joint_limits: {{shoulder: {limits}, elbow: {limits}}}}}"
     given: dict[str, Any] = {
-        "text": f"arm: {{driver: {{ros__parameters: {{joint_limits: {{shoulder: {{{limits}}}, elbow: {{{limits}}}}}}}}}}}",
+        "text": f"arm: {{driver: {{ros__parameters: {joints}}}}}",
         "actual": JointValues(position=np.zeros(2)),
         "desired": JointValues(position=np.ones(2)),
         "dt": 0.1,
