@@ -5,6 +5,8 @@ import struct
 
 _FLOAT32 = struct.Struct("<f")
 _EXACT_INTEGER = 1 << 24
+_SMALLEST_NORMAL = 2.0**-126
+"""Below it a float32 holds fewer than six decimal digits."""
 
 
 def as_float32(value: float) -> float:
@@ -19,7 +21,7 @@ def as_float32(value: float) -> float:
         return value
     bits = _FLOAT32.pack(value)
     exact: float = _FLOAT32.unpack(bits)[0]
-    for digits in range(6, 9):
+    for digits in range(6 if abs(exact) >= _SMALLEST_NORMAL else 1, 9):
         short = float(f"{exact:.{digits}g}")
         if _FLOAT32.pack(short) == bits:
             return short + 0.0

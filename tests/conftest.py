@@ -1,11 +1,18 @@
 """Fixtures that every test may use."""
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
+settings.load_profile("armbroker")
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +22,33 @@ def vectors_dir() -> Path:
     if not place.is_dir():
         pytest.skip(f"no vectors at {place}; set ARMBROKER_VECTORS")
     return place
+
+
+@pytest.fixture(scope="session")
+def mosquitto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
+    """A running Mosquitto that lets everybody do everything, shared by all tests: take topics of your own."""
+    server = Mosquitto(tmp_path_factory.mktemp("mosquitto")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start_mosquitto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Mosquitto]]:
+    """A function that starts a Mosquitto of the test's own with a configuration (`""`: the open one)."""
+    servers: list[Mosquitto] = []
+
+    def start(config: str = "") -> Mosquitto:
+        servers.append(Mosquitto(tmp_path_factory.mktemp("mosquitto"), config or OPEN_CONFIG))
+        return servers[-1].start()
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A running Mosquitto with the shipped configuration and ACL; its users stand in `passwords`."""
+    server = make_plant(tmp_path).start()
+    yield server
+    server.stop()

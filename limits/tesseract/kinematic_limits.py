@@ -1,11 +1,13 @@
 """KinematicLimits of tesseract: n x 2 matrices of lower and upper bounds, and the checks of values against one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from limits.errors import LimitsError
+from limits.tesseract.joint_limits import JointLimits
 from limits.tesseract.joint_safety import MAX_DIFF, MAX_REL_DIFF, almost_equal
 
 Array = NDArray[np.float64]
@@ -26,6 +28,22 @@ class KinematicLimits:
     def matrices(self) -> tuple[Array, Array, Array, Array]:
         """The four matrices in the order of the original."""
         return self.position, self.velocity, self.acceleration, self.jerk
+
+
+def kinematic_limits_of(joints: Sequence[JointLimits]) -> KinematicLimits:
+    """The bounds of joints in their order; velocity, acceleration and jerk are symmetric about 0."""
+
+    def both_ways(key: str) -> Array:
+        magnitudes = np.array([getattr(joint, key) for joint in joints], dtype=np.float64)
+        return np.column_stack((-magnitudes, magnitudes))
+
+    ends = np.array([(joint.lower, joint.upper) for joint in joints], dtype=np.float64)
+    return KinematicLimits(
+        position=ends.reshape(-1, 2),
+        velocity=both_ways("velocity"),
+        acceleration=both_ways("acceleration"),
+        jerk=both_ways("jerk"),
+    )
 
 
 def kinematic_limits_equal(a: KinematicLimits, b: KinematicLimits) -> bool:

@@ -116,32 +116,36 @@ def safety_bounds(
     each other, and a state that is not finite allows nothing: velocity 0 where the position counts and is unknown,
     effort 0 where the velocity counts and is unknown. With `compat`, as the PR2: nothing is bound without both limits
     and a safety controller, and an unknown state switches that part of the law off.
+
+    Raises:
+        LimitsError: position or velocity do not have one value a joint.
     """
-    x, w = _state(position), _state(velocity)
-    if compat:
-        return _compat_bounds(parameters, x, w)
-    p = parameters
-    zoned = p.positioned & p.guarded
-    known = np.isfinite(x)
-    v_min = np.where(zoned, np.where(known, _pull(p.k_position, x - p.lower, p.velocity), 0.0), -p.velocity)
-    v_max = np.where(zoned, np.where(known, _pull(p.k_position, x - p.upper, p.velocity), 0.0), p.velocity)
-    known = np.isfinite(w)
-    e_min = np.where(p.guarded, np.where(known, _pull(p.k_velocity, w - v_min, p.effort), 0.0), -p.effort)
-    e_max = np.where(p.guarded, np.where(known, _pull(p.k_velocity, w - v_max, p.effort), 0.0), p.effort)
-    return SafetyBounds(v_min, v_max, e_min, e_max)
+    n = parameters.velocity.size
+    x, w = _state("position", position, n), _state("velocity", velocity, n)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _compat_bounds(parameters, x, w) if compat else _strict_bounds(parameters, x, w)
 
 
 def clamp_effort(bounds: SafetyBounds, command: ArrayLike, *, compat: bool = False) -> Array:
-    """Clamp effort commands (N·m, N) into the bounds; NaN counts as 0, with `compat` it passes as it is."""
-    effort = _state(command)
+    """Clamp effort commands, shape (..., n), N·m or N, into the bounds; NaN counts as 0, with `compat` it passes.
+
+    Raises:
+        LimitsError: the commands do not have one value a joint.
+    """
+    effort = _state("effort", command, bounds.effort_min.shape[-1])
     if not compat:
         return np.clip(np.where(np.isnan(effort), 0.0, effort), bounds.effort_min, bounds.effort_max)
     return _lesser(_greater(effort, bounds.effort_min), bounds.effort_max)
 
 
 def published_bounds(parameters: SafetyParameters, position: ArrayLike, velocity: ArrayLike) -> SafetyBounds:
-    """The formula as it was published with JointSafety, for comparison only: it drives a joint into its stop."""
-    p, x, w = parameters, _state(position), _state(velocity)
+    """The formula as it was published with JointSafety, for comparison only: it drives a joint into its stop.
+
+    Raises:
+        LimitsError: position or velocity do not have one value a joint.
+    """
+    p, n = parameters, parameters.velocity.size
+    x, w = _state("position", position, n), _state("velocity", velocity, n)
     with np.errstate(all="ignore"):
         zone = p.velocity / p.k_position
         outside = (x < p.lower + zone) | (x > p.upper - zone)
@@ -154,15 +158,26 @@ def published_bounds(parameters: SafetyParameters, position: ArrayLike, velocity
     return SafetyBounds(v_min, v_max, e_min, e_max)
 
 
+def _strict_bounds(p: SafetyParameters, x: Array, w: Array) -> SafetyBounds:
+    """The law with limits that always bind and states that may be unknown."""
+    zoned = p.positioned & p.guarded
+    known = np.isfinite(x)
+    v_min = np.where(zoned, np.where(known, _pull(p.k_position, x - p.lower, p.velocity), 0.0), -p.velocity)
+    v_max = np.where(zoned, np.where(known, _pull(p.k_position, x - p.upper, p.velocity), 0.0), p.velocity)
+    known = np.isfinite(w)
+    e_min = np.where(p.guarded, np.where(known, _pull(p.k_velocity, w - v_min, p.effort), 0.0), -p.effort)
+    e_max = np.where(p.guarded, np.where(known, _pull(p.k_velocity, w - v_max, p.effort), 0.0), p.effort)
+    return SafetyBounds(v_min, v_max, e_min, e_max)
+
+
 def _compat_bounds(p: SafetyParameters, x: Array, w: Array) -> SafetyBounds:
     """The law in the arithmetic of the original, NaN and negative limits included."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        v_min = _lesser(p.velocity, _greater(-p.velocity, -p.k_position * (x - p.lower)))
-        v_max = _greater(-p.velocity, _lesser(p.velocity, -p.k_position * (x - p.upper)))
-        v_min = np.where(p.positioned, v_min, -p.velocity)
-        v_max = np.where(p.positioned, v_max, p.velocity)
-        e_min = _lesser(p.effort, _greater(-p.effort, -p.k_velocity * (w - v_min)))
-        e_max = _greater(-p.effort, _lesser(p.effort, -p.k_velocity * (w - v_max)))
+    v_min = _lesser(p.velocity, _greater(-p.velocity, -p.k_position * (x - p.lower)))
+    v_max = _greater(-p.velocity, _lesser(p.velocity, -p.k_position * (x - p.upper)))
+    v_min = np.where(p.positioned, v_min, -p.velocity)
+    v_max = np.where(p.positioned, v_max, p.velocity)
+    e_min = _lesser(p.effort, _greater(-p.effort, -p.k_velocity * (w - v_min)))
+    e_max = _greater(-p.effort, _lesser(p.effort, -p.k_velocity * (w - v_max)))
     bounds = (v_min, v_max, e_min, e_max)
     signs = (-LARGEST, LARGEST, -LARGEST, LARGEST)
     active = p.guarded & p.limited
@@ -171,8 +186,7 @@ def _compat_bounds(p: SafetyParameters, x: Array, w: Array) -> SafetyBounds:
 
 def _pull(gain: Array, distance: Array, limit: Array) -> Array:
     """-gain * distance within ±limit; a gain of 0 gives 0 whatever the distance."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.clip(np.where(gain == 0.0, 0.0, -gain * distance), -limit, limit)
+    return np.clip(np.where(gain == 0.0, 0.0, -gain * distance), -limit, limit)
 
 
 def _lesser(a: Array, b: Array) -> Array:
@@ -185,5 +199,9 @@ def _greater(a: Array, b: Array) -> Array:
     return np.where(a < b, b, a)
 
 
-def _state(values: ArrayLike) -> Array:
-    return np.asarray(values, dtype=np.float64)
+def _state(key: str, values: ArrayLike, size: int) -> Array:
+    """Values of shape (..., size)."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape[-1:] != (size,):
+        raise LimitsError("needs one value a joint", key=key, value=array.shape, bound=(size,))
+    return array

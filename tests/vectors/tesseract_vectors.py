@@ -163,11 +163,11 @@ def _joint_safety_bounds(line: Line) -> str | None:
     given = plain(line["inputs"])
     joint = law.SafetyJoint(**given["limits"], safety=JointSafety(**given["safety"]))
     parameters = law.safety_parameters([joint], compat=True)
-    bounds = law.safety_bounds(parameters, given["position"], given["velocity"], compat=True)
+    bounds = law.safety_bounds(parameters, [given["position"]], [given["velocity"]], compat=True)
     found: Line = _bounds(bounds)
-    found["effort_out"] = float(law.clamp_effort(bounds, given["effort_command"], compat=True)[0])
+    found["effort_out"] = float(law.clamp_effort(bounds, [given["effort_command"]], compat=True)[0])
     if "as_documented" in line["expected"]:
-        found["as_documented"] = _bounds(law.published_bounds(parameters, given["position"], given["velocity"]))
+        found["as_documented"] = _bounds(law.published_bounds(parameters, [given["position"]], [given["velocity"]]))
     return verdict(found, line)
 
 
@@ -179,14 +179,14 @@ def _pr2_joint_safety(line: Line) -> str | None:
         positioned=given["calibrated"] and JointType(given["joint_type"]) in RANGED_TYPES,
     )
     parameters = law.safety_parameters([joint], compat=True)
-    bounds = law.safety_bounds(parameters, given["position"], given["velocity"], compat=True)
+    bounds = law.safety_bounds(parameters, [given["position"]], [given["velocity"]], compat=True)
     found: Line = _bounds(bounds)
     if None in (given["limits"], given["safety"]):
         found |= {"velocity_min": None, "velocity_max": None}
-    found["effort"] = float(law.clamp_effort(bounds, given["commanded_effort"], compat=True)[0])
+    found["effort"] = float(law.clamp_effort(bounds, [given["commanded_effort"]], compat=True)[0])
     reason = verdict(found, line | {"rtol": PR2_TOLERANCE, "atol": PR2_TOLERANCE})
     if reason is None and line["published_comment_formula"] is not None:
-        published = _bounds(law.published_bounds(parameters, given["position"], given["velocity"]))
+        published = _bounds(law.published_bounds(parameters, [given["position"]], [given["velocity"]]))
         if not same(published, plain(line["published_comment_formula"]), PR2_TOLERANCE, PR2_TOLERANCE):
             return f"published formula gives {published}"
     return reason

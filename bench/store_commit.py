@@ -1,0 +1,146 @@
+"""CPU cost of the store per change, by size of the group that shares a commit.
+
+Each change is what the service writes for one applied request: commit 1, commit 2, and the marks of what was published.
+In each commit, a new group is accepted while the group before it is settled and the one before that is marked.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from broker.store.batch import Batch
+from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, ItemRow, RequestRow, RequestUpdate
+from broker.store.schema import connect, migrate
+from broker.store.statements import AuditHead
+from broker.store.store import Store
+from broker.store.writer import Writer
+
+ARMS = 500
+VALUE = b"v" * 60
+BODY = b"b" * 600
+ENTRY = b"e" * 200
+DESCRIPTION = b"d" * 900
+
+
+def accept(batch: Batch, k: int) -> None:
+    """Rows of commit 1."""
+    arm, rev = _place(k)
+    _arm(batch, arm, rev)
+    batch.add_request(
+        RequestRow(
+            n=k,
+            user="alice",
+            conn="alice-hmi",
+            id=f"0190{k:028x}",
+            fingerprint=b"f" * 16,
+            arm=arm,
+            method="SetGravityVector",
+            at_us=k,
+            address="armbroker/v1/res/alice/alice-hmi",
+            codec="json",
+            rev=rev,
+        )
+    )
+    batch.add_change(
+        ChangeRow(
+            n=k,
+            request_n=k,
+            arm=arm,
+            rev=rev,
+            verb="set",
+            key="gravity_vector",
+            before=VALUE,
+            after=VALUE,
+            at_us=k,
+            user="alice",
+            conn="alice-hmi",
+            request_id=f"alice/alice-hmi/0190{k:028x}",
+            method="SetGravityVector",
+        )
+    )
+    batch.audit(ENTRY)
+
+
+def settle(batch: Batch, k: int) -> None:
+    """Rows of commit 2."""
+    arm, rev = _place(k)
+    _arm(batch, arm, rev)
+    batch.update_request(RequestUpdate(n=k, outcome=BODY, settled=True, reply_open=True, rev=rev))
+    batch.update_change(
+        ChangeUpdate(
+            n=k, state="settled", epoch=1, cmd_seq=rev, after=VALUE, outcome="applied", seq=rev, settled_at_us=k
+        )
+    )
+    topic = "config/GRAVITY_VECTOR_CHANGED"
+    batch.add_event(EventRow(arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=k, topic=topic, body=BODY))
+    batch.audit(ENTRY)
+
+
+def publish(batch: Batch, k: int) -> None:
+    """Marks of what the MQTT server took."""
+    batch.reply_published(k)
+    batch.published(*_place(k))
+
+
+def _place(k: int) -> tuple[str, int]:
+    return f"arm{k % ARMS}", k // ARMS + 1
+
+
+def _arm(batch: Batch, arm: str, rev: int) -> None:
+    batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev, cmd_seq=rev, adopted=True, description=DESCRIPTION))
+    batch.put_item(ItemRow(arm=arm, key="gravity_vector", desired=VALUE, desired_rev=rev, last_rev=rev, reported=VALUE))
+
+
+def run(writer: Writer, first: int, count: int, size: int) -> tuple[float, float]:
+    """CPU (all threads) spent on gathering rows and on the store, in µs per change."""
+    gathering = storing = 0.0
+    groups = [range(k, min(k + size, first + count)) for k in range(first, first + count, size)]
+    empty = range(0)
+    for new, old, older in zip([*groups, empty, empty], [empty, *groups, empty], [empty, empty, *groups], strict=True):
+        start = time.process_time()
+        batch = Batch()
+        for k in new:
+            accept(batch, k)
+        for k in old:
+            settle(batch, k)
+        for k in older:
+            publish(batch, k)
+        middle = time.process_time()
+        writer.commit(batch).result()
+        gathering += middle - start
+        storing += time.process_time() - middle
+    return gathering / count * 1e6, storing / count * 1e6
+
+
+def main() -> None:
+    """Print a line per group size; the argument is the directory to write in (default: the system's)."""
+    place = sys.argv[1] if len(sys.argv) > 1 else None
+    with tempfile.TemporaryDirectory(dir=place) as name:
+        path = Path(name) / "bench.sqlite3"
+        connection = connect(path)
+        migrate(connection, path)
+        writer = Writer(connection, AuditHead(0, bytes(32)))
+        first = 1
+        for size, count in ((1, 2_000), (8, 8_000), (32, 16_000), (128, 16_000)):
+            gathering, storing = run(writer, first, count, size)
+            first += count
+            print(f"group {size:4}: store {storing:6.1f} us/change (and {gathering:5.1f} to make the rows)")
+        writer.close()
+        known(Path(name), first - 1)
+
+
+def known(directory: Path, highest: int) -> None:
+    """Print the cost of one look-up of a request."""
+    (directory / "bench.sqlite3").rename(directory / "store.sqlite3")
+    store = Store.open(directory, lambda: 0)
+    numbers = range(1, highest, 7)
+    start = time.process_time()
+    for k in numbers:
+        assert store.known("alice", "alice-hmi", f"0190{k:028x}") is not None  # noqa: S101 - a bench checks itself
+    print(f"known: {(time.process_time() - start) / len(numbers) * 1e6:.1f} us")
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""What the service asks of the code that speaks MQTT for it, and the records that cross that border."""
+
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+_RANDOM = random.SystemRandom()
+_DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+class LinkError(Exception):
+    """The root of what a link raises."""
+
+
+class LinkConfigError(LinkError):
+    """A setting that no connection can be made with; the message begins with its name."""
+
+
+class LinkUnreachableError(LinkError):
+    """No MQTT server answered in time; `lasting` where trying again cannot help (its certificate is not trusted)."""
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+class LinkRefusedError(LinkError):
+    """The MQTT server refused the connection or the subscription; `reason_code` is MQTT's."""
+
+    def __init__(self, message: str, reason_code: int) -> None:
+        super().__init__(message)
+        self.reason_code = reason_code
+
+
+class LinkDownError(LinkError):
+    """Nothing was published: there is no connection now."""
+
+
+class LinkFullError(LinkError):
+    """Nothing was published: the bounds of what may be under way are reached; try again after some are done."""
+
+
+class LinkRejectedError(LinkError):
+    """Nothing was published, and nothing would be: too large for the MQTT server, or no legal topic."""
+
+
+class Will(msgspec.Struct, frozen=True):
+    """What the MQTT server publishes (QoS 1) for a client that is gone without a DISCONNECT."""
+
+    topic: str
+    payload: bytes
+    retain: bool = True
+
+
+class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How to connect; times in seconds.
+
+    `url` is `mqtt://host[:port]` or `mqtts://host[:port]`. `ca_file` replaces the system's certificate authorities.
+    `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
+    then after ever longer times up to `retry_max_s`.
+    """
+
+    url: str
+    client_id: str
+    filters: tuple[str, ...]
+    user: str = ""
+    password: str = ""
+    ca_file: Path | None = None
+    will: Will | None = None
+    session_expiry_s: int = 7 * 24 * 3600
+    keepalive_s: int = 30
+    first_connection_s: float = 10.0
+    retry_first_s: float = 0.2
+    retry_max_s: float = 10.0
+
+    def __repr__(self) -> str:
+        return f"LinkConfig(url={self.url!r}, client_id={self.client_id!r}, user={self.user!r})"
+
+
+class ServerAddress(msgspec.Struct, frozen=True):
+    """Where the MQTT server listens."""
+
+    host: str
+    port: int
+    tls: bool
+
+
+def parse_url(url: str) -> ServerAddress:
+    """The address in `mqtt://host[:port]` or `mqtts://host[:port]`; raises LinkConfigError for anything else."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise LinkConfigError(f"mqtt.url: {error}") from None
+    if parts.scheme not in _DEFAULT_PORTS or not host:
+        raise LinkConfigError(f"mqtt.url: {url!r} is not mqtt://host[:port] or mqtts://host[:port]")
+    if "@" in parts.netloc:
+        raise LinkConfigError("mqtt.url: give user and password in their own settings, not in the URL")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise LinkConfigError(f"mqtt.url: {url!r} has something after the port")
+    return ServerAddress(host, _DEFAULT_PORTS[parts.scheme] if port is None else port, parts.scheme == "mqtts")
+
+
+class InboundMessage(msgspec.Struct, frozen=True, gc=False):
+    """One message as delivered.
+
+    `expiry_s` is the Message Expiry Interval left, None without one. `handle` is what `ack` needs to know,
+    the connection the message came on included; it means nothing to others.
+    """
+
+    topic: str
+    payload: bytes
+    retain: bool
+    dup: bool
+    content_type: str
+    response_topic: str
+    correlation: bytes
+    expiry_s: int | None
+    handle: object
+
+
+class LinkCounts(msgspec.Struct):
+    """What happened since the link was made."""
+
+    connections: int = 0
+    sessions_lost: int = 0
+    stale_acks: int = 0
+
+
+class Receipt(Protocol):
+    """What became of one publish."""
+
+    def done(self) -> bool:
+        """Whether it is settled: acknowledged (PUBACK) or failed."""
+
+    def failed(self) -> bool:
+        """Whether it is settled without success: the connection was lost, or the MQTT server refused it."""
+
+    def reason_code(self) -> int:
+        """The reason code (0x80 or above) the MQTT server refused it with; 0 in every other case."""
+
+
+class MqttLink(Protocol):
+    """One client of the MQTT server: a persistent session, manual acknowledgement, reconnection.
+
+    A lost connection fails every receipt not done and makes every message not acked stale: the owner publishes
+    again, the MQTT server delivers again.
+    """
+
+    counts: LinkCounts
+
+    @property
+    def connected(self) -> bool:
+        """Whether publishing is possible: connected and subscribed."""
+
+    async def open(self) -> bool:
+        """Connect and subscribe; return whether the MQTT server still had the session.
+
+        Raises LinkConfigError and LinkRefusedError at once, LinkUnreachableError after `first_connection_s`.
+        """
+
+    def messages(self) -> AsyncIterator[InboundMessage]:
+        """The messages, over all connections, until `close`; what nobody reads is not acked and comes again.
+
+        Raises what ended the link, if it was not `close`.
+        """
+
+    async def ack(self, messages: Sequence[InboundMessage]) -> None:
+        """Acknowledge `messages`, given in arrival order; one of an earlier connection is dropped and counted."""
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool = False,
+        expiry_s: int = 0,
+        content_type: str = "",
+        correlation: bytes = b"",
+    ) -> Receipt:
+        """Publish with QoS 1, without waiting; `expiry_s` 0 means never, empty properties are left out.
+
+        Raises LinkDownError, LinkFullError or LinkRejectedError; then nothing was published.
+        """
+
+    def on_session(self, callback: Callable[[bool], None]) -> None:
+        """Call `callback(session_present)` after each connection, the first included, once publishing is possible."""
+
+    async def close(self, *, will: bool = False) -> None:
+        """End the connection for good, without the will or (`will`) leaving it to be published. Idempotent."""
+
+
+class Backoff:
+    """The times between attempts: doubling from `first_s` to `max_s`, each shortened at random by up to a half."""
+
+    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = _RANDOM.random) -> None:
+        self._first_s = first_s
+        self._max_s = max_s
+        self._jitter = jitter
+        self._base_s = first_s
+
+    def reset(self) -> None:
+        """Begin with the first time again."""
+        self._base_s = self._first_s
+
+    def next_s(self) -> float:
+        """Seconds to wait before the next attempt."""
+        base_s = min(self._base_s, self._max_s)
+        self._base_s = min(base_s * 2, self._max_s)
+        return base_s * (0.5 + 0.5 * self._jitter())

@@ -1,0 +1,152 @@
+"""What one transaction will hold, gathered on the event loop."""
+
+from collections.abc import Callable, Sized
+
+import msgspec
+
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeUpdate,
+    EventRow,
+    HandleRow,
+    ItemRow,
+    RequestRow,
+    RequestUpdate,
+)
+
+RequestKey = tuple[str, str, str]
+"""User, connection and id of a request."""
+
+
+class Journal:
+    """Requests, changes, events and audit entries of a batch: added once, ended later."""
+
+    def __init__(self) -> None:
+        self.requests: dict[int, RequestRow] = {}
+        self.request_numbers: dict[RequestKey, int] = {}
+        self.request_updates: dict[int, RequestUpdate] = {}
+        self.replies: set[int] = set()
+        self.changes: list[ChangeRow] = []
+        self.change_updates: dict[int, ChangeUpdate] = {}
+        self.events: list[EventRow] = []
+        self.published_seqs: dict[str, int] = {}
+        self.audits: list[bytes] = []
+        self.last_time_us = 0
+        """The latest time of any row in the batch."""
+
+    def add_request(self, row: RequestRow) -> None:
+        """Remember a request; ValueError when its (user, conn, id) is in the batch already."""
+        key = (row.user, row.conn, row.id)
+        if key in self.request_numbers:
+            raise ValueError(f"request {'/'.join(key)} is already in the batch")
+        self.request_numbers[key] = row.n
+        self.requests[row.n] = row
+        self._saw(row.at_us)
+
+    def update_request(self, update: RequestUpdate) -> None:
+        """Give a request a new outcome; the last update of the batch wins."""
+        self.request_updates[update.n] = update
+
+    def reply_published(self, n: int) -> None:
+        """The reply of request `n` is no longer owed; wins over every update in the same batch."""
+        self.replies.add(n)
+
+    def add_change(self, row: ChangeRow) -> None:
+        """Store a change."""
+        self.changes.append(row)
+        self._saw(row.at_us)
+
+    def update_change(self, update: ChangeUpdate) -> None:
+        """Say how far a change got; the last update of the batch wins."""
+        self.change_updates[update.n] = update
+        self._saw(update.settled_at_us)
+
+    def add_event(self, row: EventRow) -> None:
+        """Store an event; it becomes the head of its topic."""
+        self.events.append(row)
+        self._saw(row.at_us)
+
+    def published(self, arm: str, seq: int) -> None:
+        """The MQTT server took the arm's events up to `seq`."""
+        self.published_seqs[arm] = max(seq, self.published_seqs.get(arm, 0))
+
+    def audit(self, entry: bytes) -> None:
+        """Append an entry to the audit chain."""
+        self.audits.append(entry)
+
+    def latest(self, row: RequestRow) -> RequestRow:
+        """The request as it will be once this batch is committed."""
+        update = self.request_updates.get(row.n)
+        if update is not None:
+            row = msgspec.structs.replace(
+                row, outcome=update.outcome, settled=update.settled, reply_open=update.reply_open, rev=update.rev
+            )
+        return msgspec.structs.replace(row, reply_open=False) if row.n in self.replies else row
+
+    def _saw(self, at_us: int) -> None:
+        self.last_time_us = max(self.last_time_us, at_us)
+
+
+class Batch(Journal):
+    """Rows of one transaction, and what to call when it is committed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arms: dict[str, ArmRow] = {}
+        self.items: dict[tuple[str, str, int], ItemRow] = {}
+        self.handles: dict[int, HandleRow] = {}
+        self.dropped_handles: list[int] = []
+        self.touched: dict[tuple[str, str], int] = {}
+        self.principals: dict[str, int] = {}
+        self.meta: dict[str, str] = {}
+        self.callbacks: list[Callable[[], None]] = []
+
+    def put_arm(self, row: ArmRow) -> None:
+        """Insert or replace an arm; the last one of the batch wins."""
+        self.arms[row.arm] = row
+
+    def put_item(self, row: ItemRow) -> None:
+        """Insert or replace a slot of an arm; the last one of the batch wins."""
+        self.items[row.arm, row.key, row.mode] = row
+
+    def put_handle(self, row: HandleRow) -> None:
+        """Insert or replace a handle."""
+        self.handles[row.identifier] = row
+
+    def drop_handle(self, identifier: int) -> None:
+        """Remove a handle; harmless when there is none."""
+        self.handles.pop(identifier, None)
+        self.dropped_handles.append(identifier)
+
+    def touch_handles(self, user: str, conn: str, at_us: int) -> None:
+        """The connection sent something: its handles live on."""
+        self.touched[user, conn] = at_us
+        self._saw(at_us)
+
+    def put_principal(self, name: str, number: int) -> None:
+        """Give a user (`user:<u>`) or connection (`conn:<u>/<c>`) its number, for good."""
+        self.principals[name] = number
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a small value under a key of the caller's own."""
+        self.meta[key] = value
+
+    def on_commit(self, callback: Callable[[], None]) -> None:
+        """Call back on the event loop after the commit, in order; never when the batch failed."""
+        self.callbacks.append(callback)
+
+    @property
+    def weight(self) -> int:
+        """Number of rows to write."""
+        parts: tuple[Sized, ...] = (
+            self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
+            self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles, self.touched,
+            self.principals, self.meta,
+        )  # fmt: skip
+        return sum(map(len, parts))
+
+    @property
+    def due(self) -> bool:
+        """Whether there is anything to commit or to call back."""
+        return bool(self.callbacks or self.weight)

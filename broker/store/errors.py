@@ -1,0 +1,39 @@
+"""What ends or refuses a store."""
+
+import errno
+import sqlite3
+
+_PRIMARY_CODE = 0xFF
+"""Mask of SQLite's primary result code within the extended one."""
+
+
+class StoreError(Exception):
+    """Root of the store's errors."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the directory."""
+
+
+class StoreVersionError(StoreError):
+    """The file is not ours, or was written by a newer version."""
+
+
+class StoreFullError(StoreError):
+    """The disk is full: nothing of the batch happened. Open the store anew when it can be written again."""
+
+
+class StoreBrokenError(StoreError):
+    """The store can no longer be trusted: end the process, never try again on the same connection."""
+
+
+def store_error(error: BaseException) -> StoreError:
+    """What an error met while reading or writing the file means; anything but a full disk breaks the store."""
+    if isinstance(error, StoreError):
+        return error
+    code = getattr(error, "sqlite_errorcode", None)
+    full = code is not None and code & _PRIMARY_CODE == sqlite3.SQLITE_FULL
+    if full or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return StoreFullError(f"the store's disk is full: {error}")
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    return StoreBrokenError(f"the store failed: {name}: {error}")

@@ -1,0 +1,214 @@
+"""Rows of the store. Times are µs since 1970, blobs opaque bytes that the caller encoded."""
+
+import enum
+
+import msgspec
+
+
+class ChangeState(enum.StrEnum):
+    """How far a change got."""
+
+    ACCEPTED = "accepted"
+    WRITING = "writing"
+    UNKNOWN = "unknown"
+    SETTLED = "settled"
+
+
+class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone."""
+
+    arm: str
+    rev: int = 0
+    seq: int = 0
+    cmd_seq: int = 0
+    published_seq: int = 0
+    adopted: bool = False
+    serial: str = ""
+    description: bytes = b""
+    read_at_us: int = 0
+    mode_seen_at_us: int = 0
+
+
+class ItemRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One slot of an arm: desired with the revision it comes from, last revision that touched it, and reported."""
+
+    arm: str
+    key: str
+    mode: int = 0
+    desired: bytes = b""
+    desired_rev: int = 0
+    last_rev: int = 0
+    reported: bytes = b""
+
+
+class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One remembered request; (user, conn, id) is unique.
+
+    `address` and `correlation` say where the reply goes, `reply_open` that it is owed, `settled` that `outcome` is the
+    last one.
+    """
+
+    n: int
+    user: str
+    conn: str
+    id: str
+    fingerprint: bytes
+    arm: str
+    method: str
+    at_us: int
+    address: str = ""
+    correlation: bytes = b""
+    codec: str = ""
+    outcome: bytes = b""
+    settled: bool = False
+    reply_open: bool = False
+    rev: int = 0
+
+
+class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The new outcome of request `n`."""
+
+    n: int
+    outcome: bytes
+    settled: bool
+    reply_open: bool
+    rev: int
+
+
+class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One change, as it was accepted.
+
+    `rev` 0 takes no revision (unchanged); every other one is unique to its arm. `request_n` 0: no request asked for it.
+    `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled.
+    """
+
+    n: int
+    request_n: int = 0
+    arm: str
+    rev: int
+    verb: str
+    key: str
+    mode: int = 0
+    before: bytes | None = None
+    after: bytes | None = None
+    state: str = ChangeState.ACCEPTED
+    epoch: int = 0
+    cmd_seq: int = 0
+    at_us: int
+    expires_us: int = 0
+    loosening: bool = False
+    user: str
+    conn: str
+    proven: bool = False
+    request_id: str = ""
+    method: str = ""
+    reason: str = ""
+    starts: int = 0
+
+
+class ChangeUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is known of change `n` now; `outcome`, `seq` and `settled_at_us` stay empty until it is settled."""
+
+    n: int
+    state: str
+    epoch: int = 0
+    cmd_seq: int = 0
+    after: bytes | None = None
+    outcome: str = ""
+    seq: int = 0
+    settled_at_us: int = 0
+
+
+class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One entry of an arm's history."""
+
+    rev: int
+    seq: int
+    at_us: int
+    settled_at_us: int
+    user: str
+    conn: str
+    proven: bool
+    request_id: str
+    method: str
+    key: str
+    mode: int
+    before: bytes | None
+    after: bytes | None
+    reason: str
+    state: str
+    outcome: str
+
+
+class EventRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One event; `seq` counts from 1 without gap in its arm, `prev` is the seq before it on `topic` (0 = none)."""
+
+    arm: str
+    seq: int
+    epoch: int
+    prev: int
+    rev: int
+    at_us: int
+    topic: str
+    body: bytes
+
+
+class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One subscription handle; identifiers count from 1 and are never used twice."""
+
+    identifier: int
+    user: str
+    conn: str
+    arm: str
+    topic: str
+    created_us: int
+    last_seen_us: int
+    last_seq: int = 0
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the service needs at a start.
+
+    `epoch` is the new one, already committed. `open_changes` and `open_requests` are in the order of their `n`,
+    `unpublished` events of each arm in the order of their `seq`.
+    """
+
+    epoch: int
+    last_time_us: int
+    clean: bool
+    arms: list[ArmRow]
+    items: list[ItemRow]
+    open_changes: list[ChangeRow]
+    open_requests: list[RequestRow]
+    unpublished: dict[str, list[EventRow]]
+    handles: list[HandleRow]
+    principals: dict[str, int]
+    topic_heads: dict[tuple[str, str], int]
+    meta: dict[str, str]
+    next_request_n: int
+    next_change_n: int
+    next_handle: int
+
+
+class HistoryPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of an arm's history, newest first; `more` when older entries in range were left out."""
+
+    changes: list[PastChange]
+    more: bool
+
+
+class EventPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of an arm's events, oldest first; `first_seq` and `head_seq` of all that is held (0 = none)."""
+
+    events: list[EventRow]
+    first_seq: int
+    head_seq: int
+    more: bool
+
+
+class Purged(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rows a purge removed."""
+
+    requests: int
+    events: int
+    changes: int

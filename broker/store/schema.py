@@ -1,0 +1,157 @@
+"""The tables, the numbered migrations that make them, and the settings of every connection."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from broker.store.errors import StoreBrokenError, StoreVersionError
+
+APPLICATION_ID = 0x41524D42
+"""Marks the file as ours: `ARMB`."""
+
+PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", 2),
+    ("busy_timeout", "5000", 5000),
+    ("foreign_keys", "ON", 1),
+    ("trusted_schema", "OFF", 0),
+    ("cell_size_check", "ON", 1),
+    ("mmap_size", "0", 0),
+    ("wal_autocheckpoint", "1000", 1000),
+    ("journal_size_limit", "67108864", 67_108_864),
+)
+"""Name, what is set, what must be read back."""
+
+_VERSION_1 = (
+    """CREATE TABLE service (
+        one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, last_time_us INTEGER NOT NULL,
+        clean INTEGER NOT NULL, test_writes INTEGER NOT NULL
+    ) STRICT""",
+    "INSERT INTO service VALUES (1, 0, 0, 1, 0)",
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    """CREATE TABLE arm (
+        arm TEXT PRIMARY KEY, rev INTEGER NOT NULL, seq INTEGER NOT NULL, cmd_seq INTEGER NOT NULL,
+        adopted INTEGER NOT NULL, serial TEXT NOT NULL, read_at_us INTEGER NOT NULL, mode_seen_at_us INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE TABLE description (arm TEXT PRIMARY KEY, description BLOB NOT NULL) STRICT",
+    "CREATE TABLE published (arm TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    """CREATE TABLE item (
+        arm TEXT NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, desired BLOB NOT NULL,
+        desired_rev INTEGER NOT NULL, last_rev INTEGER NOT NULL, reported BLOB NOT NULL,
+        PRIMARY KEY (arm, key, mode)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE request (
+        n INTEGER PRIMARY KEY, user TEXT NOT NULL, conn TEXT NOT NULL, id TEXT NOT NULL, fingerprint BLOB NOT NULL,
+        arm TEXT NOT NULL, method TEXT NOT NULL, at_us INTEGER NOT NULL, address TEXT NOT NULL,
+        correlation BLOB NOT NULL, codec TEXT NOT NULL, outcome BLOB NOT NULL, settled INTEGER NOT NULL,
+        reply_open INTEGER NOT NULL, rev INTEGER NOT NULL,
+        UNIQUE (user, conn, id)
+    ) STRICT""",
+    "CREATE INDEX request_open ON request (n) WHERE settled = 0 OR reply_open = 1",
+    """CREATE TABLE change (
+        n INTEGER PRIMARY KEY, request_n INTEGER NOT NULL, arm TEXT NOT NULL, rev INTEGER NOT NULL,
+        verb TEXT NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, before BLOB, after BLOB, state TEXT NOT NULL,
+        epoch INTEGER NOT NULL, cmd_seq INTEGER NOT NULL, at_us INTEGER NOT NULL, expires_us INTEGER NOT NULL,
+        loosening INTEGER NOT NULL, user TEXT NOT NULL, conn TEXT NOT NULL, proven INTEGER NOT NULL,
+        request_id TEXT NOT NULL, method TEXT NOT NULL, reason TEXT NOT NULL, starts INTEGER NOT NULL,
+        outcome TEXT NOT NULL, seq INTEGER NOT NULL, settled_at_us INTEGER NOT NULL, row_hash BLOB NOT NULL,
+        state_hash BLOB NOT NULL
+    ) STRICT""",
+    "CREATE INDEX change_open ON change (n) WHERE state <> 'settled'",
+    "CREATE INDEX change_revision ON change (arm, rev, key) WHERE rev > 0",
+    """CREATE TABLE event (
+        arm TEXT NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL, prev INTEGER NOT NULL, rev INTEGER NOT NULL,
+        at_us INTEGER NOT NULL, topic TEXT NOT NULL, body BLOB NOT NULL,
+        UNIQUE (arm, seq)
+    ) STRICT""",
+    """CREATE TABLE topic_head (
+        arm TEXT NOT NULL, topic TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (arm, topic)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE handle (
+        identifier INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, conn TEXT NOT NULL, arm TEXT NOT NULL,
+        topic TEXT NOT NULL, created_us INTEGER NOT NULL, last_seen_us INTEGER NOT NULL, last_seq INTEGER NOT NULL
+    ) STRICT""",
+    "CREATE INDEX handle_connection ON handle (user, conn)",
+    "CREATE TABLE principal (name TEXT PRIMARY KEY, number INTEGER NOT NULL UNIQUE) STRICT, WITHOUT ROWID",
+    "CREATE TABLE audit (n INTEGER PRIMARY KEY, prev BLOB NOT NULL, entry BLOB NOT NULL, hash BLOB NOT NULL) STRICT",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+"""Statements that lead to version 1, 2, ...; a released one is never edited."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that may write, with every setting of `PRAGMAS` read back; StoreBrokenError when one differs."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=128)
+    try:
+        for name, value, _ in PRAGMAS:
+            connection.execute(f"PRAGMA {name} = {value}").fetchall()
+        for name, _, expected in PRAGMAS:
+            _expect(connection, path, name, expected)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _expect(connection: sqlite3.Connection, path: Path, pragma: str, expected: str | int) -> None:
+    (found,) = connection.execute(f"PRAGMA {pragma}").fetchone()
+    if found != expected:
+        raise StoreBrokenError(f"{path}: {pragma} is {found!r}, not {expected!r}")
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A connection that only reads."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    for name in ("busy_timeout", "trusted_schema", "cell_size_check", "mmap_size"):
+        value = next(value for known, value, _ in PRAGMAS if known == name)
+        connection.execute(f"PRAGMA {name} = {value}").fetchall()
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+    """Bring the file to the newest version in one transaction; an older file is first copied to `<name>.v<version>`.
+
+    Raises:
+        StoreVersionError: the file belongs to another application or to a newer version of ours.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise StoreVersionError(f"{path}: application id {application:#x} is not ours ({APPLICATION_ID:#x})")
+    if version > len(migrations):
+        raise StoreVersionError(f"{path}: version {version} is newer than {len(migrations)}, the newest known here")
+    if version == len(migrations):
+        return
+    if version:
+        _back_up(connection, path.with_name(f"{path.name}.v{version}"))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statements in migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    sync_directory(path.parent)
+
+
+def _back_up(connection: sqlite3.Connection, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    connection.execute("VACUUM INTO ?", (str(target),))
+    sync_directory(target.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,51 @@
+"""The adapters by name: built in, or from other distributions; imported when asked for."""
+
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from devices.adapter import AdapterClass, ArmError
+
+BUILT_IN: dict[str, str] = {
+    "simulated": "devices.simulated:SimulatedArm",
+}
+"""`module:class` by name."""
+
+GROUP = "armbroker.adapters"
+"""Entry point group of further adapters; a built-in name cannot be taken over."""
+
+
+class UnknownAdapterError(ArmError):
+    """No adapter has this name; the text lists the known ones."""
+
+
+class AdapterImportError(ArmError):
+    """An adapter is registered but cannot be imported, for want of a vendor's library for instance."""
+
+
+def known_adapters() -> list[str]:
+    """All names, sorted; nothing is imported."""
+    return sorted({*BUILT_IN, *entry_points(group=GROUP).names})
+
+
+def adapter_class(name: str) -> AdapterClass:
+    """The class of an adapter.
+
+    Raises:
+        UnknownAdapterError: no such name.
+        AdapterImportError: it cannot be imported.
+    """
+    place = BUILT_IN.get(name) or _place_of_other(name)
+    module, _, attribute = place.partition(":")
+    try:
+        found: AdapterClass = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise AdapterImportError(f"adapter {name} ({place}) cannot be imported: {error}") from error
+    return found
+
+
+def _place_of_other(name: str) -> str:
+    """Module and class of an adapter of another distribution."""
+    others: list[EntryPoint] = list(entry_points(group=GROUP, name=name))
+    if not others:
+        raise UnknownAdapterError(f"no adapter {name!r}; known: {', '.join(known_adapters())}")
+    return others[0].value

@@ -1,0 +1,161 @@
+"""The adapter of a simulated arm."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from devices.adapter import (
+    AdapterSettingError,
+    ArmAwayError,
+    ArmChange,
+    Command,
+    Deadlines,
+    LinkState,
+    Notice,
+    Setting,
+    Snapshot,
+)
+from devices.kinova_methods import CONTROL_CONFIG_METHODS
+from devices.simulated.faults import FaultName, Faults
+from devices.simulated.firmware import EVERY_SLOT, Firmware
+from devices.simulated.link import SimulatedLink, Sleep
+from devices.simulated.numbers import RESOLUTION_RAD, refused
+from devices.simulated.store import SimulatedStore
+from limits.kinova_models import MODELS
+from schema.arms import Description, Fault, Slot
+from schema.messages import Message
+
+LATENCY_S = 0.025
+"""The cycle in which an arm handles commands."""
+
+
+class SimulatedArm:
+    """An `ArmAdapter` and `FaultyArm` whose arm lives in this process and is remembered in `store`.
+
+    Answers `latency_s` after a call; with 0 it answers without any suspension. `sleep` is the clock that latency,
+    deadlines and the ends of faults run on.
+
+    Raises:
+        AdapterSettingError: unknown model.
+    """
+
+    resolution_rad = RESOLUTION_RAD
+    methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
+    deadlines = Deadlines()
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        store: SimulatedStore,
+        *,
+        latency_s: float = LATENCY_S,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        if model not in MODELS:
+            raise AdapterSettingError(f"arm {name}: model {model!r} is none of {', '.join(MODELS)}")
+        self._firmware = Firmware(name, model, store, self._tell)
+        self._link = SimulatedLink(latency_s, sleep)
+        self._faults = Faults(sleep, self._follow_faults)
+        self._sink: Callable[[Notice], None] | None = None
+        self._connected = False
+
+    @classmethod
+    def open_fleet(cls, directory: Path) -> "SimulatedFleet":
+        """The simulated arms of a service, remembered in `directory`.
+
+        Raises:
+            StoreError: it is in use, or cannot be read.
+        """
+        return SimulatedFleet(SimulatedStore(directory))
+
+    async def connect(self) -> Description:
+        """See `ArmAdapter.connect`."""
+        if self._faults.get(FaultName.OFFLINE):
+            raise ArmAwayError("the link is down")
+        self._connected = True
+        self._link.set_online(True)
+        return await self._link.call(self._firmware.describe, self.deadlines.connect_s, changes=False)
+
+    async def read_all(self) -> Snapshot:
+        """See `ArmAdapter.read_all`."""
+        return await self._link.call(self._firmware.read_all, self.deadlines.read_s, changes=False)
+
+    async def read(self, slot: Slot) -> Message:
+        """See `ArmAdapter.read`."""
+        return await self._link.call(partial(self._firmware.read, slot), self.deadlines.read_s, changes=False)
+
+    async def write(self, command: Command) -> Message | None:
+        """See `ArmAdapter.write`."""
+        return await self._link.call(partial(self._firmware.execute, command), self.deadlines.write_s, changes=True)
+
+    def watch(self, sink: Callable[[Notice], None]) -> None:
+        """See `ArmAdapter.watch`."""
+        self._sink = sink
+
+    def inject(self, fault: Fault) -> None:
+        """See `FaultyArm.inject`."""
+        match fault.name:
+            case FaultName.NONE:
+                self._faults.end_all()
+            case FaultName.FOREIGN_CHANGE:
+                if fault.slot is None or fault.value is None:
+                    raise refused("INVALID_PARAM", "foreign_change needs a slot and a value")
+                self._firmware.change_by_another(fault.slot, fault.value)
+            case FaultName.REFUSE | FaultName.DELAY | FaultName.HANG | FaultName.LOSE_ANSWER | FaultName.OFFLINE:
+                self._faults.begin(fault)
+            case _:
+                raise refused("UNIMPLEMENTED", f"fault {fault.name} is not simulated")
+
+    async def close(self) -> None:
+        """See `ArmAdapter.close`; faults end too."""
+        self._sink = None
+        self._connected = False
+        self._faults.end_all()
+        await self._link.close()
+
+    def _tell(self, notice: ArmChange) -> None:
+        """An event of the arm; without a link nobody hears it."""
+        if self._sink is not None and self._link.online:
+            self._sink(notice)
+
+    def _follow_faults(self) -> None:
+        """Let link and firmware behave as the faults in force say."""
+        faults = self._faults
+        refuse, delay = faults.get(FaultName.REFUSE), faults.get(FaultName.DELAY)
+        self._firmware.refuse = (refuse.slot or EVERY_SLOT) if refuse else None
+        self._link.delay_s = delay.delay_ms / 1000 if delay else 0.0
+        self._link.lose_answers = faults.get(FaultName.LOSE_ANSWER) is not None
+        self._link.set_hung(faults.get(FaultName.HANG) is not None)
+        online = self._connected and faults.get(FaultName.OFFLINE) is None
+        if online == self._link.online:
+            return
+        self._link.set_online(online)
+        if self._sink is not None:
+            self._sink(LinkState(online, ready=online, why="" if online else "simulated fault: offline"))
+
+
+class SimulatedFleet:
+    """All simulated arms of a service: an `ArmFleet`."""
+
+    def __init__(self, store: SimulatedStore) -> None:
+        self._store = store
+
+    def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> SimulatedArm:
+        """See `ArmFleet.arm`; the one option is `latency_ms`, 0 to 60,000."""
+        latency_ms: Setting = LATENCY_S * 1000
+        for option, value in options.items():
+            if option != "latency_ms":
+                raise AdapterSettingError(f"arm {name}: unknown option {option!r}; known: latency_ms")
+            latency_ms = value
+        if isinstance(latency_ms, bool | str) or not 0 <= latency_ms <= _LATENCY_MS_MAX:
+            raise AdapterSettingError(f"arm {name}: latency_ms {latency_ms!r} is not from 0 to {_LATENCY_MS_MAX}")
+        return SimulatedArm(name, model, self._store, latency_s=latency_ms / 1000)
+
+    def close(self) -> None:
+        """See `ArmFleet.close`."""
+        self._store.close()
+
+
+_LATENCY_MS_MAX = 60_000

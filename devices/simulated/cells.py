@@ -1,0 +1,266 @@
+"""The values that a simulated arm keeps, one cell a slot: its default, its event, and what it takes."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from devices.simulated.numbers import (
+    angle,
+    bounded_angle,
+    bounded_angles,
+    bounded_float32,
+    float32,
+    refused,
+    steps,
+)
+from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
+from schema.arms import Slot
+from schema.enums import CartesianReferenceFrame, ControlConfigurationEvent, ControlMode
+from schema.messages import (
+    AngularTwist,
+    CartesianReferenceFrameInfo,
+    CartesianTransform,
+    ControlModeInformation,
+    GravityVector,
+    JointAccelerationSoftLimits,
+    JointSpeeds,
+    JointSpeedSoftLimits,
+    LinearTwist,
+    Message,
+    PayloadInformation,
+    Position,
+    ToolConfiguration,
+    TwistAngularSoftLimit,
+    TwistLinearSoftLimit,
+)
+
+Take = Callable[[Any], Message]
+"""Checks a message of the cell's record as the firmware does and returns what the arm keeps of it."""
+
+MODES_SETTABLE = (
+    ControlMode.ANGULAR_JOYSTICK,
+    ControlMode.CARTESIAN_JOYSTICK,
+    ControlMode.ANGULAR_TRAJECTORY,
+    ControlMode.CARTESIAN_TRAJECTORY,
+    ControlMode.CARTESIAN_ADMITTANCE,
+    ControlMode.JOINT_ADMITTANCE,
+    ControlMode.NULL_SPACE_ADMITTANCE,
+    ControlMode.CARTESIAN_WAYPOINT_TRAJECTORY,
+    ControlMode.IDLE,
+)
+"""The control modes that a simulated arm takes a request for."""
+
+RECORDS: dict[str, type[Message]] = {
+    "gravity_vector": GravityVector,
+    "payload_information": PayloadInformation,
+    "tool_configuration": ToolConfiguration,
+    "cartesian_reference_frame": CartesianReferenceFrameInfo,
+    "joint_speed_soft_limits": JointSpeedSoftLimits,
+    "joint_acceleration_soft_limits": JointAccelerationSoftLimits,
+    "twist_linear_soft_limit": TwistLinearSoftLimit,
+    "twist_angular_soft_limit": TwistAngularSoftLimit,
+    "desired_linear_twist": LinearTwist,
+    "desired_angular_twist": AngularTwist,
+    "desired_joint_speeds": JointSpeeds,
+    "control_mode": ControlModeInformation,
+}
+"""The record of each config item, by key."""
+
+
+CONTROL_MODE_EVENT = 0
+"""Event number of a change that is told as a control mode event."""
+
+EVENTS: dict[str, int] = {
+    "gravity_vector": ControlConfigurationEvent.GRAVITY_VECTOR_CHANGED,
+    "payload_information": ControlConfigurationEvent.PAYLOAD_CONFIGURATION_CHANGED,
+    "tool_configuration": ControlConfigurationEvent.TOOL_CONFIGURATION_CHANGED,
+    "cartesian_reference_frame": ControlConfigurationEvent.CARTESIAN_REFERENCE_CHANGED,
+    "joint_speed_soft_limits": ControlConfigurationEvent.JOINT_SPEED_SOFT_LIMITS_CHANGED,
+    "joint_acceleration_soft_limits": ControlConfigurationEvent.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED,
+    "twist_linear_soft_limit": ControlConfigurationEvent.TWIST_LINEAR_SOFT_LIMIT_CHANGED,
+    "twist_angular_soft_limit": ControlConfigurationEvent.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,
+    "desired_linear_twist": ControlConfigurationEvent.DESIRED_TWIST_LINEAR_SPEED_CHANGED,
+    "desired_angular_twist": ControlConfigurationEvent.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,
+    "desired_joint_speeds": ControlConfigurationEvent.DESIRED_JOINT_SPEED_CHANGED,
+    "control_mode": CONTROL_MODE_EVENT,
+}
+"""The event that tells a change of each config item, by key."""
+
+
+class Cell(NamedTuple):
+    """One slot of an arm: Kinova's event number, whether it can be reset, its default as kept, its firmware check."""
+
+    event: int
+    resettable: bool
+    default: Message
+    take: Take
+
+
+def _position(position: Position | None, field: str) -> Position | None:
+    if position is None:
+        return None
+    return Position(float32(position.x, field), float32(position.y, field), float32(position.z, field))
+
+
+def _mass(value: float, field: str) -> float:
+    return bounded_float32(value, math.inf, field, zero=True)
+
+
+def _take_gravity(message: GravityVector) -> GravityVector:
+    field = "gravity_vector"
+    return GravityVector(float32(message.x, field), float32(message.y, field), float32(message.z, field))
+
+
+def _take_payload(message: PayloadInformation) -> PayloadInformation:
+    return PayloadInformation(
+        _mass(message.payload_mass, "payload_mass"),
+        _position(message.payload_mass_center, "payload_mass_center"),
+    )
+
+
+def _take_tool(message: ToolConfiguration) -> ToolConfiguration:
+    given, field = message.tool_transform, "tool_transform"
+    transform = given and CartesianTransform(
+        float32(given.x, field),
+        float32(given.y, field),
+        float32(given.z, field),
+        angle(given.theta_x, field),
+        angle(given.theta_y, field),
+        angle(given.theta_z, field),
+    )
+    mass = _mass(message.tool_mass, "tool_mass")
+    return ToolConfiguration(transform, mass, _position(message.tool_mass_center, "tool_mass_center"))
+
+
+_FRAMES = frozenset(CartesianReferenceFrame)
+_MODES = frozenset(ControlMode)
+
+
+def _take_frame(message: CartesianReferenceFrameInfo) -> CartesianReferenceFrameInfo:
+    frame = message.reference_frame
+    if frame == CartesianReferenceFrame.CARTESIAN_REFERENCE_FRAME_UNSPECIFIED or frame not in _FRAMES:
+        raise refused("INVALID_PARAM", f"reference_frame: {frame} is no frame")
+    return message
+
+
+def _take_control_mode(message: ControlModeInformation) -> ControlModeInformation:
+    mode = message.control_mode
+    if mode in MODES_SETTABLE:
+        return message
+    known = mode != ControlMode.UNSPECIFIED_CONTROL_MODE and mode in _MODES
+    raise refused("UNSUPPORTED_METHOD" if known else "INVALID_PARAM", f"control_mode: {mode} cannot be set")
+
+
+class _Hard(NamedTuple):
+    """The hard limits as the arm compares them: steps of 1e-4 rad, and m/s with the slack of float32."""
+
+    joint_speeds: tuple[int, ...]
+    joint_accelerations: tuple[int, ...]
+    twist_linear: float
+    twist_angular: int
+
+
+def _hard(model: KinovaModel) -> _Hard:
+    hard = model.hard
+    return _Hard(
+        tuple(steps(value, "joint_speed_limits") for value in hard.joint_speed_limits),
+        tuple(steps(value, "joint_acceleration_limits") for value in hard.joint_acceleration_limits),
+        hard.twist_linear * (1 + 1e-6),
+        steps(hard.twist_angular, "twist_angular"),
+    )
+
+
+def _lower(values: tuple[float, ...], hard: tuple[float, ...]) -> tuple[float, ...]:
+    """The values, none above its hard limit: the public soft default 573 deg/s² exceeds the public hard 572.95."""
+    return tuple(min(pair) for pair in zip(values, hard, strict=True))
+
+
+def _items(model: KinovaModel, hard: _Hard) -> dict[str, tuple[bool, Message, Take]]:
+    """The items without modes: whether it resets, default, check."""
+    angular = model.soft_defaults[ControlMode.ANGULAR_JOYSTICK]
+    cartesian = model.soft_defaults[ControlMode.CARTESIAN_JOYSTICK]
+    origin = Position()
+    mixed = CartesianReferenceFrameInfo(CartesianReferenceFrame.CARTESIAN_REFERENCE_FRAME_MIXED)
+    return {
+        "gravity_vector": (True, model.gravity, _take_gravity),
+        "payload_information": (True, PayloadInformation(0.0, origin), _take_payload),
+        "tool_configuration": (True, ToolConfiguration(CartesianTransform(), 0.0, origin), _take_tool),
+        "cartesian_reference_frame": (False, mixed, _take_frame),
+        "desired_linear_twist": (
+            False,
+            LinearTwist(cartesian.twist_linear),
+            lambda message: LinearTwist(bounded_float32(message.linear, hard.twist_linear, "linear", zero=True)),
+        ),
+        "desired_angular_twist": (
+            False,
+            AngularTwist(cartesian.twist_angular),
+            lambda message: AngularTwist(bounded_angle(message.angular, hard.twist_angular, "angular")),
+        ),
+        "desired_joint_speeds": (
+            False,
+            JointSpeeds(angular.joint_speed_limits),
+            lambda message: JointSpeeds(bounded_angles(message.joint_speed, hard.joint_speeds, "joint_speed")),
+        ),
+        "control_mode": (False, ControlModeInformation(ControlMode.IDLE), _take_control_mode),
+    }
+
+
+def _joint_speeds(model: KinovaModel, hard: _Hard, mode: ControlMode) -> tuple[Message, Take]:
+    values = _lower(model.soft_defaults[mode].joint_speed_limits, model.hard.joint_speed_limits)
+
+    def take(message: JointSpeedSoftLimits) -> JointSpeedSoftLimits:
+        kept = bounded_angles(message.joint_speed_soft_limits, hard.joint_speeds, "joint_speed_soft_limits")
+        return JointSpeedSoftLimits(mode, kept)
+
+    return JointSpeedSoftLimits(mode, values), take
+
+
+def _joint_accelerations(model: KinovaModel, hard: _Hard, mode: ControlMode) -> tuple[Message, Take]:
+    values = _lower(model.soft_defaults[mode].joint_acceleration_limits, model.hard.joint_acceleration_limits)
+
+    def take(message: JointAccelerationSoftLimits) -> JointAccelerationSoftLimits:
+        given, field = message.joint_acceleration_soft_limits, "joint_acceleration_soft_limits"
+        return JointAccelerationSoftLimits(mode, bounded_angles(given, hard.joint_accelerations, field))
+
+    return JointAccelerationSoftLimits(mode, values), take
+
+
+def _twist_linear(model: KinovaModel, hard: _Hard, mode: ControlMode) -> tuple[Message, Take]:
+    def take(message: TwistLinearSoftLimit) -> TwistLinearSoftLimit:
+        given, field = message.twist_linear_soft_limit, "twist_linear_soft_limit"
+        return TwistLinearSoftLimit(mode, bounded_float32(given, hard.twist_linear, field, zero=False))
+
+    return TwistLinearSoftLimit(mode, model.soft_defaults[mode].twist_linear), take
+
+
+def _twist_angular(model: KinovaModel, hard: _Hard, mode: ControlMode) -> tuple[Message, Take]:
+    def take(message: TwistAngularSoftLimit) -> TwistAngularSoftLimit:
+        given, field = message.twist_angular_soft_limit, "twist_angular_soft_limit"
+        return TwistAngularSoftLimit(mode, bounded_angle(given, hard.twist_angular, field, lowest=1))
+
+    return TwistAngularSoftLimit(mode, model.soft_defaults[mode].twist_angular), take
+
+
+_SOFT_LIMITS = {
+    "joint_speed_soft_limits": _joint_speeds,
+    "joint_acceleration_soft_limits": _joint_accelerations,
+    "twist_linear_soft_limit": _twist_linear,
+    "twist_angular_soft_limit": _twist_angular,
+}
+
+
+@cache
+def cells_of(model: str) -> dict[Slot, Cell]:
+    """All cells of a model of `limits.kinova_models`, by slot; shared by the arms of the model, never changed."""
+    facts = MODELS[model]
+    hard = _hard(facts)
+    cells: dict[Slot, Cell] = {
+        (key, 0): Cell(EVENTS[key], resettable, take(default), take)
+        for key, (resettable, default, take) in _items(facts, hard).items()
+    }
+    for key, modes in SOFT_LIMIT_MODES.items():
+        for mode in modes:
+            default, take = _SOFT_LIMITS[key](facts, hard, mode)
+            cells[(key, int(mode))] = Cell(EVENTS[key], True, take(default), take)
+    return cells

@@ -1,0 +1,148 @@
+"""The inside of a simulated arm: what it holds, what it takes, what it tells. No time, no link."""
+
+import hashlib
+from collections.abc import Callable
+
+from devices.adapter import ArmChange, ArmRefusedError, Command, Snapshot
+from devices.simulated.cells import MODES_SETTABLE, Cell, cells_of
+from devices.simulated.numbers import refused
+from devices.simulated.store import ArmMemory, Entry, Refusal, SimulatedStore
+from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
+from schema.arms import Description, JointInfo, Slot, Verb
+from schema.messages import Message
+
+FIRMWARE = "simulated Gen3 1"
+EVERY_SLOT: Slot = ("", 0)
+"""Given to `Firmware.refuse`: every slot."""
+
+_NVRAM_WRITE_FAIL: tuple[int, int, str] = (3, 134, "NVRAM_WRITE_FAIL")
+_NOTES = (
+    "a simulated arm: figures of public documents, not read from a real one",
+    "starts in mode IDLE, reference frame MIXED, without payload and tool; desired speeds start at the joystick's",
+    "takes requests for the joystick, trajectory, admittance and idle modes; no real Kinova arm takes one",
+    "a public soft default above the hard limit is lowered to it (573 to 572.95 deg/s²)",
+)
+
+
+def serial_number(arm: str, model: str) -> str:
+    """The serial number of a simulated arm: always the same for a name and model."""
+    return "SIM" + hashlib.blake2b(f"{arm} {model}".encode(), digest_size=5).hexdigest().upper()
+
+
+class Firmware:
+    """One simulated arm of a model, remembered in a store.
+
+    `tell` is called for each accepted set and reset, also when nothing changed. `refuse` may name a slot (mode 0: all
+    modes of the item) whose commands are refused, or EVERY_SLOT.
+    """
+
+    def __init__(self, arm: str, model: str, store: SimulatedStore, tell: Callable[[ArmChange], None]) -> None:
+        self.model = model
+        self.serial = serial_number(arm, model)
+        self.refuse: Slot | None = None
+        self._store = store
+        self._memory: ArmMemory = store.memory(self.serial)
+        self._cells = cells_of(model)
+        self._tell = tell
+        self._link = f"simulated/{arm}/armbroker"
+        self._other = f"simulated/{arm}/other"
+
+    def describe(self) -> Description:
+        """What the arm is."""
+        facts = MODELS[self.model]
+        return Description(
+            model=self.model,
+            serial=self.serial,
+            firmware=FIRMWARE,
+            joints=tuple(JointInfo(joint.name, joint.type) for joint in facts.joints),
+            hard_limits=facts.hard,
+            hard_source="hard:device",
+            payload_max=facts.payload_max,
+            modes_settable=tuple(int(mode) for mode in MODES_SETTABLE),
+            notes=(*_NOTES, *facts.notes),
+        )
+
+    def read(self, slot: Slot) -> Message:
+        """The value of a slot as the arm keeps it.
+
+        Raises:
+            ArmRefusedError: no such slot.
+        """
+        return self._memory.items.get(slot) or self._cell(slot).default
+
+    def read_all(self) -> Snapshot:
+        """The values of all slots."""
+        items = {slot: cell.default for slot, cell in self._cells.items()}
+        return Snapshot(items | self._memory.items)
+
+    def execute(self, command: Command) -> Message | None:
+        """Carry out a command, or answer it again when it is the last one; a reset returns the new value.
+
+        Raises:
+            ArmRefusedError: refused, and nothing was taken.
+        """
+        pair = (command.epoch, command.cmd_seq)
+        last = self._memory.last
+        if last is not None and last.pair is not None and pair <= last.pair:
+            return self._answer_again(command, pair, last)
+        try:
+            cell, value = self._decide(command)
+        except ArmRefusedError as error:
+            self._record(command.slot, None, pair, (error.code, error.sub_code, error.name, str(error)))
+            raise
+        self._record(command.slot, value, pair, None)
+        self._tell(ArmChange(cell.event, command.slot, True, self._link))
+        return value if command.verb is Verb.RESET else None
+
+    def change_by_another(self, slot: Slot, value: Message) -> None:
+        """Another writer sets a slot.
+
+        Raises:
+            ArmRefusedError: refused, and nothing was taken.
+        """
+        cell = self._cell(slot)
+        self._record(slot, _taken(cell, slot, value), None, None)
+        self._tell(ArmChange(cell.event, slot, False, self._other))
+
+    def _answer_again(self, command: Command, pair: tuple[int, int], last: Entry) -> Message | None:
+        if pair != last.pair:
+            raise refused("METHOD_FAILED", f"command {pair} is older than {last.pair}")
+        if last.refusal is not None:
+            raise ArmRefusedError(*last.refusal)
+        answer: Message | None = last.value
+        return answer if command.verb is Verb.RESET else None
+
+    def _decide(self, command: Command) -> tuple[Cell, Message]:
+        """The cell of a command and the value it would hold."""
+        slot = command.slot
+        cell = self._cell(slot)
+        if self.refuse is not None and self.refuse in (EVERY_SLOT, slot, (slot[0], 0)):
+            raise refused("METHOD_FAILED", "simulated fault: refuse")
+        if command.verb is Verb.SET:
+            return cell, _taken(cell, slot, command.value)
+        if not cell.resettable:
+            raise refused("UNSUPPORTED_METHOD", f"{slot[0]} cannot be reset")
+        return cell, cell.default
+
+    def _cell(self, slot: Slot) -> Cell:
+        cell = self._cells.get(slot)
+        if cell is not None:
+            return cell
+        if slot[0] in SOFT_LIMIT_MODES:
+            raise refused("METHOD_FAILED", f"mode {slot[1]} takes no {slot[0]}")
+        raise refused("UNSUPPORTED_METHOD", f"no config item {slot[0]}")
+
+    def _record(self, slot: Slot, value: Message | None, pair: tuple[int, int] | None, refusal: Refusal | None) -> None:
+        try:
+            self._store.record(Entry(self.serial, slot[0], slot[1], value, pair, refusal))
+        except OSError as error:
+            raise ArmRefusedError(*_NVRAM_WRITE_FAIL, f"the arm's memory cannot be written: {error}") from error
+
+
+def _taken(cell: Cell, slot: Slot, value: Message | None) -> Message:
+    """What the arm would keep of a value for a slot."""
+    if type(value) is not type(cell.default):
+        raise refused("INVALID_PARAM", f"{slot[0]}: {type(value).__name__} instead of {type(cell.default).__name__}")
+    if slot[1] and getattr(value, "control_mode", 0) != slot[1]:
+        raise refused("INVALID_PARAM", f"{slot[0]}: control_mode differs from slot {slot[1]}")
+    return cell.take(value)

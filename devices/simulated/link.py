@@ -1,0 +1,147 @@
+"""The link to a simulated arm: latency, deadlines, order in flight, and what faults do to them."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from devices.adapter import ArmAwayError, ArmTimeoutError
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds; `asyncio.sleep`, or that of a virtual clock."""
+
+T = TypeVar("T")
+
+
+class _Job:
+    """One call on its way to the arm; `changes` for a write."""
+
+    __slots__ = ("act", "answer", "changes")
+
+    def __init__(self, act: Callable[[], Any], answer: asyncio.Future[Any], *, changes: bool) -> None:
+        self.act = act
+        self.answer = answer
+        self.changes = changes
+
+
+class SimulatedLink:
+    """Carries calls to an arm, one after the other in the order they were sent.
+
+    A call that nobody waits for any more is acted upon all the same when it is a write: it was sent. Faults set
+    `delay_s`, `lose_answers`, `set_hung` and `set_online`. Without latency or fault a call is carried out at once,
+    without suspension.
+    """
+
+    def __init__(self, latency_s: float, sleep: Sleep) -> None:
+        self.latency_s = latency_s
+        self.delay_s = 0.0
+        self.lose_answers = False
+        self.online = False
+        self._sleep = sleep
+        self._awake = asyncio.Event()
+        self._awake.set()
+        self._inbox: deque[_Job] = deque()
+        self._sent: set[_Job] = set()
+        self._worker: asyncio.Task[None] | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether a call can be carried out at once."""
+        return (
+            self.online
+            and self._worker is None
+            and not (self.latency_s or self.delay_s or self.lose_answers)
+            and self._awake.is_set()
+        )
+
+    def set_hung(self, hung: bool) -> None:
+        """Let the arm stop acting, or go on with what was sent meanwhile."""
+        if hung:
+            self._awake.clear()
+        else:
+            self._awake.set()
+
+    def set_online(self, online: bool) -> None:
+        """Cut the link, or bring it back; the answers to what is on its way are lost."""
+        self.online = online
+        if not online:
+            for job in self._sent:
+                if not job.answer.done():
+                    job.answer.set_exception(ArmTimeoutError("the link was lost before the answer"))
+
+    async def call(self, act: Callable[[], T], deadline_s: float, *, changes: bool) -> T:
+        """Let the arm carry out `act` and return its answer.
+
+        Raises:
+            ArmAwayError: no link, nothing was sent.
+            ArmTimeoutError: no answer within `deadline_s` seconds, or the link was lost.
+            Exception: what `act` raised.
+        """
+        if not self.online:
+            raise ArmAwayError("the link is down")
+        if self.clear:
+            return act()
+        job = _Job(act, asyncio.get_running_loop().create_future(), changes=changes)
+        self._sent.add(job)
+        self._inbox.append(job)
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        try:
+            await self._wait(job.answer, deadline_s)
+            if not job.answer.done():
+                raise ArmTimeoutError(f"no answer within {deadline_s:g} s")
+            result: T = job.answer.result()
+            return result
+        finally:
+            self._give_up(job)
+
+    async def close(self) -> None:
+        """Drop what is on its way and end the work."""
+        self.set_online(False)
+        self._inbox.clear()
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait([self._worker])
+
+    async def _wait(self, answer: asyncio.Future[Any], deadline_s: float) -> None:
+        timer = asyncio.ensure_future(self._sleep(deadline_s))
+        try:
+            await asyncio.wait({answer, timer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+
+    def _give_up(self, job: _Job) -> None:
+        """Nobody waits for the answer any more; a read that was not begun need not be carried out."""
+        if not job.answer.cancel():
+            job.answer.exception()
+        self._sent.discard(job)
+        if not job.changes:
+            with contextlib.suppress(ValueError):
+                self._inbox.remove(job)
+
+    async def _work(self) -> None:
+        """Carry out what was sent, in order, until nothing is left."""
+        try:
+            while self._inbox:
+                job = self._inbox.popleft()
+                if self.latency_s or self.delay_s:
+                    await self._sleep(self.latency_s + self.delay_s)
+                await self._awake.wait()
+                self._carry_out(job)
+        finally:
+            self._worker = None
+
+    def _carry_out(self, job: _Job) -> None:
+        result: Any = None
+        failure: Exception | None = None
+        try:
+            result = job.act()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the caller's
+            failure = error
+        if job.answer.done() or (job.changes and self.lose_answers):
+            return
+        if failure is None:
+            job.answer.set_result(result)
+        else:
+            job.answer.set_exception(failure)

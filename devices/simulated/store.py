@@ -1,0 +1,177 @@
+"""What the simulated arms of a service keep: one append-only journal, shared by all of them."""
+
+import fcntl
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from devices.adapter import ArmError
+from devices.simulated.cells import RECORDS
+from schema.arms import Slot
+from schema.fields import Kind, fields_of
+from schema.messages import Message
+
+JOURNAL = "simulated_arms.jsonl"
+LOCK = "simulated_arms.lock"
+_GROWTH = 64 * 1024 * 1024
+
+Refusal = tuple[int, int, str, str]
+"""Code, sub code, name and text of a refusal."""
+
+
+class StoreError(ArmError):
+    """The journal is in use by another process, or cannot be read; the text names file and line."""
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """One line of the journal: what a slot of an arm holds from here on, or that a command was refused.
+
+    `pair` is the (epoch, cmd_seq) of the command, None for a change by another writer; `value` is None for a refusal.
+    """
+
+    serial: str
+    key: str
+    mode: int
+    value: Any
+    pair: tuple[int, int] | None
+    refusal: Refusal | None = None
+
+
+class ArmMemory:
+    """What one arm keeps: the slots that were ever set, and the entry of its last command."""
+
+    __slots__ = ("items", "last")
+
+    def __init__(self) -> None:
+        self.items: dict[Slot, Message] = {}
+        self.last: Entry | None = None
+
+    def follow(self, entry: Entry) -> None:
+        """Take over one entry."""
+        if entry.value is not None:
+            self.items[entry.key, entry.mode] = entry.value
+        if entry.pair is not None:
+            self.last = entry
+
+
+class SimulatedStore:
+    """The memory of all simulated arms of a service; opened once a directory.
+
+    An entry survives a SIGKILL as soon as `record` returns. It is not flushed to disk: a power cut may lose the last.
+
+    Raises:
+        StoreError: another process has it open, or a line is unreadable.
+    """
+
+    def __init__(self, directory: Path, *, growth: int = _GROWTH) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.path = directory / JOURNAL
+        self._growth = growth
+        self._encoder = msgspec.json.Encoder()
+        self._arms: defaultdict[str, ArmMemory] = defaultdict(ArmMemory)
+        self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._load()
+            self._journal = self._rewrite()
+        except BlockingIOError:
+            os.close(self._lock)
+            raise StoreError(f"{self.path} is in use by another process") from None
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def memory(self, serial: str) -> ArmMemory:
+        """The memory of one arm, by serial number, empty at first; changed by `record` only."""
+        return self._arms[serial]
+
+    def record(self, entry: Entry) -> None:
+        """Append an entry, then let the arm's memory follow it.
+
+        Raises:
+            OSError: it could not be written; nothing changed.
+        """
+        line = self._encoder.encode(entry) + b"\n"
+        written = os.write(self._journal, line)
+        if written != len(line):
+            os.ftruncate(self._journal, self._size)
+            raise OSError(f"{self.path}: {written} of {len(line)} bytes written")
+        self._size += len(line)
+        self._arms[entry.serial].follow(entry)
+        if self._size > self._limit:
+            self._compact()
+
+    def close(self) -> None:
+        """Close the journal and let go of the directory; harmless when closed."""
+        if self._lock < 0:
+            return
+        os.close(self._journal)
+        os.close(self._lock)
+        self._lock = -1
+
+    def _load(self) -> None:
+        """Follow all complete lines; what stands behind the last line feed was cut off by a kill."""
+        if not self.path.exists():
+            return
+        complete = self.path.read_bytes().rpartition(b"\n")[0]
+        decoder = msgspec.json.Decoder(Entry)
+        for number, line in enumerate(complete.splitlines(), 1):
+            try:
+                entry = decoder.decode(line)
+                if entry.value is not None:
+                    value = _record_of(RECORDS[entry.key], entry.value)
+                    entry = msgspec.structs.replace(entry, value=value)
+            except (msgspec.DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+                raise StoreError(f"{self.path}, line {number}: {error}; no arm was started") from error
+            self._arms[entry.serial].follow(entry)
+
+    def _compact(self) -> None:
+        """Write the journal anew; when that fails, go on with the present one."""
+        try:
+            journal = self._rewrite()
+        except OSError:
+            self._limit = self._size + self._growth
+            return
+        os.close(self._journal)
+        self._journal = journal
+
+    def _rewrite(self) -> int:
+        """Write what the arms hold to a new journal in place of the old one; returns its descriptor, for appending."""
+        fresh = self.path.with_suffix(".new")
+        content = b"".join(self._encoder.encode(entry) + b"\n" for entry in self._entries())
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        journal = os.open(fresh, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        fresh.replace(self.path)
+        self._size = len(content)
+        self._limit = self._size + self._growth
+        return journal
+
+    def _entries(self) -> list[Entry]:
+        """The last command of each arm, then its slots: a slot may have been changed after that command."""
+        entries = []
+        for serial, memory in self._arms.items():
+            if memory.last is not None:
+                entries.append(memory.last)
+            entries += [Entry(serial, key, mode, value, None) for (key, mode), value in memory.items.items()]
+        return entries
+
+
+def _record_of(record: type[Message], plain: dict[str, Any]) -> Message:
+    """Rebuild a record from its JSON object with enum numbers."""
+    values: dict[str, Any] = {}
+    for field in fields_of(record):
+        value = plain[field.name]
+        if field.kind is Kind.MESSAGE:
+            value = value and _record_of(field.type, value)
+        elif field.kind is Kind.ENUM:
+            value = field.type(value)
+        elif field.repeated:
+            value = tuple(value)
+        values[field.name] = value
+    return record(**values)

@@ -1,0 +1,107 @@
+"""The table of config items: one row yields Get, Set and Reset of one item."""
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from handlers import checks
+from handlers.arm_state import ArmState
+from limits.bounds import JOINT_ACCELERATION, JOINT_SPEED, TWIST_ANGULAR, TWIST_LINEAR, Quantity
+from schema.arms import Slot
+from schema.enums import ControlConfigurationEvent as E
+from schema.enums import ControlMode as M
+from schema.envelope import Warned
+from schema.messages import (
+    AngularTwist,
+    CartesianReferenceFrameInfo,
+    ControlModeInformation,
+    GravityVector,
+    JointAccelerationSoftLimits,
+    JointSpeeds,
+    JointSpeedSoftLimits,
+    LinearTwist,
+    Message,
+    PayloadInformation,
+    ToolConfiguration,
+    TwistAngularSoftLimit,
+    TwistLinearSoftLimit,
+)
+
+Check = Callable[[ArmState, Any], tuple[Warned, ...]]
+
+
+class Order(enum.StrEnum):
+    """How values of an item compare: smaller is tighter, or not at all."""
+
+    UPPER = "upper"
+    UNORDERED = "unordered"
+
+
+class Zero(enum.StrEnum):
+    """What zero means on the arm: a value like others, "no limit set", and so refused in a Set."""
+
+    VALUE = "value"
+    REFUSE = "refuse"
+
+
+class ConfigItem(msgspec.Struct, frozen=True):
+    """One named value of an arm.
+
+    `verbs` is any of G, S, R; `modes` the control modes with a slot of their own (empty: one slot); `field` the field of
+    the message that holds the bare value of a slot; `quantity` what its numbers measure (None: mixed or none).
+    """
+
+    key: str
+    noun: str
+    message: type[Message]
+    verbs: str
+    event: E | None
+    check: Check
+    order: Order
+    zero: Zero
+    field: str = ""
+    quantity: Quantity | None = None
+    modes: tuple[int, ...] = ()
+
+
+_SPEED_MODES = (
+    M.ANGULAR_JOYSTICK, M.CARTESIAN_JOYSTICK, M.ANGULAR_TRAJECTORY, M.CARTESIAN_TRAJECTORY,
+    M.CARTESIAN_WAYPOINT_TRAJECTORY,
+)  # fmt: skip
+_ACCELERATION_MODES = (M.ANGULAR_JOYSTICK, M.ANGULAR_TRAJECTORY)
+_TWIST_MODES = (M.CARTESIAN_JOYSTICK, M.CARTESIAN_TRAJECTORY, M.CARTESIAN_WAYPOINT_TRAJECTORY)
+
+# fmt: off
+CONFIG_ITEMS: tuple[ConfigItem, ...] = (
+    #          key                              noun                          message                      verbs  event                                     check                             order            zero
+    ConfigItem("gravity_vector",                "GravityVector",              GravityVector,               "GSR", E.GRAVITY_VECTOR_CHANGED,                 checks.gravity_is_plausible,      Order.UNORDERED, Zero.VALUE),
+    ConfigItem("payload_information",           "PayloadInformation",         PayloadInformation,          "GSR", E.PAYLOAD_CONFIGURATION_CHANGED,          checks.payload_is_plausible,      Order.UNORDERED, Zero.VALUE),
+    ConfigItem("tool_configuration",            "ToolConfiguration",          ToolConfiguration,           "GSR", E.TOOL_CONFIGURATION_CHANGED,             checks.tool_is_plausible,         Order.UNORDERED, Zero.VALUE),
+    ConfigItem("cartesian_reference_frame",     "CartesianReferenceFrame",    CartesianReferenceFrameInfo, "GS",  E.CARTESIAN_REFERENCE_CHANGED,            checks.frame_is_known,            Order.UNORDERED, Zero.REFUSE),
+    ConfigItem("joint_speed_soft_limits",       "JointSpeedSoftLimits",       JointSpeedSoftLimits,        "SR",  E.JOINT_SPEED_SOFT_LIMITS_CHANGED,        checks.joint_speeds_within_hard,  Order.UPPER,     Zero.VALUE,  "joint_speed_soft_limits",        JOINT_SPEED,        _SPEED_MODES),
+    ConfigItem("joint_acceleration_soft_limits", "JointAccelerationSoftLimits", JointAccelerationSoftLimits, "SR", E.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED, checks.joint_accelerations_within_hard, Order.UPPER, Zero.VALUE, "joint_acceleration_soft_limits", JOINT_ACCELERATION, _ACCELERATION_MODES),
+    ConfigItem("twist_linear_soft_limit",       "TwistLinearSoftLimit",       TwistLinearSoftLimit,        "SR",  E.TWIST_LINEAR_SOFT_LIMIT_CHANGED,        checks.twist_linear_within_hard,  Order.UPPER,     Zero.REFUSE, "twist_linear_soft_limit",        TWIST_LINEAR,       _TWIST_MODES),
+    ConfigItem("twist_angular_soft_limit",      "TwistAngularSoftLimit",      TwistAngularSoftLimit,       "SR",  E.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,       checks.twist_angular_within_hard, Order.UPPER,     Zero.REFUSE, "twist_angular_soft_limit",       TWIST_ANGULAR,      _TWIST_MODES),
+    ConfigItem("desired_linear_twist",          "DesiredLinearTwist",         LinearTwist,                 "S",   E.DESIRED_TWIST_LINEAR_SPEED_CHANGED,     checks.desired_linear_within_hard, Order.UPPER,    Zero.VALUE,  quantity=TWIST_LINEAR),
+    ConfigItem("desired_angular_twist",         "DesiredAngularTwist",        AngularTwist,                "S",   E.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,    checks.desired_angular_within_hard, Order.UPPER,   Zero.VALUE,  quantity=TWIST_ANGULAR),
+    ConfigItem("desired_joint_speeds",          "DesiredJointSpeeds",         JointSpeeds,                 "S",   E.DESIRED_JOINT_SPEED_CHANGED,            checks.desired_joints_within_hard, Order.UPPER,    Zero.VALUE,  quantity=JOINT_SPEED),
+    ConfigItem("control_mode",                  "ControlMode",                ControlModeInformation,      "",    None,                                     checks.mode_is_settable,          Order.UNORDERED, Zero.REFUSE),
+)
+# fmt: on
+
+ITEMS: dict[str, ConfigItem] = {item.key: item for item in CONFIG_ITEMS}
+
+ANGLE_FIELDS = frozenset({"theta_x", "theta_y", "theta_z"})
+"""Fields that hold degrees in messages of mixed units."""
+
+
+def slots() -> tuple[Slot, ...]:
+    """Every slot of an arm, in the order of the table."""
+    return tuple((item.key, int(mode)) for item in CONFIG_ITEMS for mode in item.modes or (0,))
+
+
+def slot_name(slot: Slot) -> str:
+    """Name of a slot's mode; empty for an item without modes."""
+    return M(slot[1]).name if slot[1] else ""

@@ -1,0 +1,105 @@
+"""The read-only views over several items."""
+
+from handlers.arm_state import ArmState
+from handlers.config_items import ITEMS
+from handlers.items import not_read, offline_warnings
+from handlers.outcome import Answer
+from handlers.request import Request
+from handlers.settling import same
+from schema.enums import ControlMode
+from schema.envelope import View, Warned
+from schema.errors import BrokerError
+from schema.messages import (
+    ControlModeInformation,
+    DesiredSpeeds,
+    KinematicLimits,
+    KinematicLimitsList,
+    Message,
+)
+
+LIMIT_MODES = tuple(int(mode) for mode in ITEMS["joint_speed_soft_limits"].modes)
+"""The modes that take soft limits."""
+
+_VIEW_KEYS = (
+    ("twist_linear_soft_limit", "twist_linear"),
+    ("twist_angular_soft_limit", "twist_angular"),
+    ("joint_speed_soft_limits", "joint_speed_limits"),
+    ("joint_acceleration_soft_limits", "joint_acceleration_limits"),
+)
+_DESIRED_KEYS = (
+    ("desired_linear_twist", "linear", "linear"),
+    ("desired_angular_twist", "angular", "angular"),
+    ("desired_joint_speeds", "joint_speed", "joint_speed"),
+)
+
+Values = dict[tuple[str, int], Message]
+
+
+def _soft_limits(values: Values, mode: int) -> KinematicLimits:
+    found = {target: getattr(values[key, mode], key) for key, target in _VIEW_KEYS if (key, mode) in values}
+    return KinematicLimits(ControlMode(mode), **found)
+
+
+def _desired_speeds(values: Values) -> DesiredSpeeds:
+    return DesiredSpeeds(**{target: getattr(values[key, 0], source) for key, source, target in _DESIRED_KEYS})
+
+
+def _differs(state: ArmState, keys: set[tuple[str, int]]) -> tuple[bool, int]:
+    """Whether desired and reported differ in any of the slots, and the newest unsettled revision of them."""
+    slots = [slot for slot in state.reported if slot in keys]
+    differs = any(not same(slot[0], state.desired[slot], state.reported[slot], state.resolution_rad) for slot in slots)
+    return differs, max((state.pending_rev.get(slot, 0) for slot in slots if state.pending.get(slot)), default=0)
+
+
+def _answer(
+    state: ArmState, request: Request, keys: set[tuple[str, int]], reported: Message, desired: Message
+) -> Answer:
+    differs, pending_rev = _differs(state, keys)
+    return Answer(
+        desired if request.envelope.view is View.DESIRED else reported,
+        warnings=offline_warnings(state),
+        reported_at_us=state.read_at_us,
+        desired=desired if differs else None,
+        pending_rev=pending_rev,
+    )
+
+
+def get_hard_limits(state: ArmState, _request: Request) -> Answer:
+    """GetKinematicHardLimits: what the arm told, else its profile (warning FROM_PROFILE)."""
+    if state.description is None:
+        raise not_read(state)
+    warnings = offline_warnings(state)
+    if state.description.hard_source != "hard:device":
+        warnings += (Warned("FROM_PROFILE", f"{state.arm} does not tell its hard limits; these are its profile's"),)
+    return Answer(state.description.hard_limits, warnings=warnings, reported_at_us=state.read_at_us)
+
+
+def get_soft_limits(state: ArmState, request: Request) -> Answer:
+    """GetKinematicSoftLimits of one of the five modes that take limits."""
+    message = request.params
+    mode = int(message.control_mode) if isinstance(message, ControlModeInformation) else 0
+    if mode not in LIMIT_MODES:
+        name = ControlMode(mode).name
+        raise BrokerError("mode_without_limit", f"control_mode: {name} takes no soft limits")
+    if not state.adopted:
+        raise not_read(state)
+    keys = {(key, mode) for key, _ in _VIEW_KEYS}
+    return _answer(state, request, keys, _soft_limits(state.reported, mode), _soft_limits(state.desired, mode))
+
+
+def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
+    """GetAllKinematicSoftLimits: the five modes that take limits."""
+    if not state.adopted:
+        raise not_read(state)
+    keys = {(key, mode) for key, _ in _VIEW_KEYS for mode in LIMIT_MODES}
+    reported = KinematicLimitsList(tuple(_soft_limits(state.reported, mode) for mode in LIMIT_MODES))
+    desired = KinematicLimitsList(tuple(_soft_limits(state.desired, mode) for mode in LIMIT_MODES))
+    return _answer(state, request, keys, reported, desired)
+
+
+def get_desired_speeds(state: ArmState, request: Request) -> Answer:
+    """GetDesiredSpeeds: the three desired joystick speeds."""
+    if not state.adopted:
+        raise not_read(state)
+    keys = {(key, 0) for key, _, _ in _DESIRED_KEYS}
+    return _answer(state, request, keys, _desired_speeds(state.reported), _desired_speeds(state.desired))

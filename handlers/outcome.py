@@ -1,0 +1,72 @@
+"""What a decision yields: an answer, a change, or an order to the shell."""
+
+from typing import Any
+
+import msgspec
+
+from schema.arms import Fault, Slot, Verb
+from schema.envelope import Stage, Warned
+from schema.messages import Message
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """The result is known at once; nothing changes."""
+
+    result: Message | dict[str, Any]
+    stage: Stage = Stage.READ
+    warnings: tuple[Warned, ...] = ()
+    reported_at_us: int = 0
+    desired: Message | None = None
+    pending_rev: int = 0
+    mode_seen_at_us: int = 0
+
+
+class Proposal(msgspec.Struct, frozen=True, gc=False):
+    """An accepted change of one slot.
+
+    `value` is None for a Reset. `unchanged`: equal to desired and reported, so it is read back and not written.
+    """
+
+    slot: Slot
+    verb: Verb
+    value: Message | None
+    loosening: bool
+    unchanged: bool = False
+    warnings: tuple[Warned, ...] = ()
+
+
+class OpenHandle(msgspec.Struct, frozen=True, gc=False):
+    """Open a notification handle of a topic, `config` or `mode`."""
+
+    topic: str
+
+
+class CloseHandle(msgspec.Struct, frozen=True, gc=False):
+    """Close a notification handle."""
+
+    identifier: int
+
+
+class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
+    """Read changes of the arm, newest first; bounds exclusive, 0 = none; `item` empty = all."""
+
+    after_rev: int
+    before_rev: int
+    item: str
+    limit: int
+
+
+class EventsQuery(msgspec.Struct, frozen=True, gc=False):
+    """Read events of the arm after a seq, oldest first."""
+
+    after_seq: int
+    limit: int
+
+
+class FaultOrder(msgspec.Struct, frozen=True, gc=False):
+    """Tell the simulated arm to misbehave."""
+
+    fault: Fault
+
+
+Outcome = Answer | Proposal | OpenHandle | CloseHandle | HistoryQuery | EventsQuery | FaultOrder

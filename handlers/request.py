@@ -1,0 +1,31 @@
+"""A request as the handlers see it: decoded, its sender known."""
+
+import msgspec
+
+from schema.envelope import Author, RequestEnvelope
+from schema.messages import Message
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One request; `params` is the message of its method, or a plain mapping for methods without one."""
+
+    user: str
+    conn: str
+    arm: str
+    method: str
+    envelope: RequestEnvelope
+    params: Message | dict[str, object]
+    at_us: int
+    codec: str
+    size: int
+    identity: str
+
+    @property
+    def author(self) -> Author:
+        """Who asks, and whether the MQTT server proves it."""
+        return Author(self.user, self.conn, self.identity == "server-acl")
+
+    @property
+    def request_id(self) -> str:
+        """`<user>/<conn>/<id>`: how events name the request."""
+        return f"{self.user}/{self.conn}/{self.envelope.id}"

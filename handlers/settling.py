@@ -1,0 +1,81 @@
+"""How a change ended, told from what was wanted, what was there before and what was read back."""
+
+import enum
+import math
+
+from handlers.config_items import ANGLE_FIELDS, ITEMS, ConfigItem
+from handlers.direction import at_or_tighter
+from limits.bounds import close
+from schema.messages import Message
+
+
+class Ending(enum.StrEnum):
+    """How a change settles."""
+
+    APPLIED = "applied"
+    ROUNDED = "rounded"
+    CLAMPED = "clamped"
+    REFUSED = "refused"
+    OVERWRITTEN = "overwritten"
+
+    @property
+    def took_effect(self) -> bool:
+        """Whether the arm holds the wanted value, rounded or clamped at most."""
+        return self in (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
+
+
+def _same_value(name: str, left: object, right: object, resolution: float, *, angular: bool) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return close(left, right, resolution if angular or name in ANGLE_FIELDS else 0.0)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(
+            _same_value(name, one, other, resolution, angular=angular) for one, other in zip(left, right, strict=True)
+        )
+    if isinstance(left, Message) or isinstance(right, Message):
+        return _same_message(left, right, resolution, angular=angular)
+    return left == right
+
+
+def _same_message(left: object, right: object, resolution: float, *, angular: bool) -> bool:
+    """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
+    if left is None and right is not None:
+        left = type(right)()
+    if right is None and left is not None:
+        right = type(left)()
+    if not isinstance(left, Message) or type(left) is not type(right):
+        return left == right
+    return all(
+        _same_value(name, getattr(left, name), getattr(right, name), resolution, angular=angular)
+        for name in left.__struct_fields__
+    )
+
+
+def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
+    """Whether two values of an item are the same within the arm's resolution, then within 0.1 %."""
+    if left == right:
+        return True
+    quantity = ITEMS[key].quantity
+    angular = quantity is not None and quantity.angular
+    return _same_message(left, right, math.degrees(resolution_rad), angular=angular)
+
+
+def classify(
+    item: ConfigItem, wanted: Message, before: Message, read: Message, resolution_rad: float, *, foreign: bool
+) -> Ending:
+    """How the change ended.
+
+    Args:
+        item: the row of the item.
+        wanted: what was asked; for a Reset what the arm returned.
+        before: what was reported when the write was marked.
+        read: what was read back.
+        resolution_rad: what the arm keeps of an angle, in radians.
+        foreign: whether another writer's event came between the mark and the read-back.
+    """
+    if same(item.key, read, wanted, resolution_rad):
+        return Ending.APPLIED if read == wanted else Ending.ROUNDED
+    if foreign:
+        return Ending.OVERWRITTEN
+    if same(item.key, read, before, resolution_rad):
+        return Ending.REFUSED
+    return Ending.CLAMPED if at_or_tighter(item, read, wanted) else Ending.OVERWRITTEN

@@ -1,0 +1,82 @@
+"""Comparison of requested values with hard bounds, in the unit and at the resolution of the arm."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+RELATIVE = 1e-6
+"""Share of a bound by which a rounded value may exceed it and still count as equal."""
+
+
+class Quantity(NamedTuple):
+    """What a number measures: unit text, and whether an arm holds it in radians."""
+
+    unit: str
+    angular: bool
+
+
+JOINT_SPEED = Quantity("deg/s", angular=True)
+JOINT_ACCELERATION = Quantity("deg/s²", angular=True)
+TWIST_LINEAR = Quantity("m/s", angular=False)
+TWIST_ANGULAR = Quantity("deg/s", angular=True)
+
+
+class Excess(NamedTuple):
+    """One component out of its bounds; `component` from 0, `above` tells which bound."""
+
+    component: int
+    got: float
+    bound: float
+    above: bool
+
+
+def _held(values: Sequence[float], quantity: Quantity, resolution_rad: float) -> np.ndarray:
+    """The values as an arm of this resolution would hold them."""
+    array = np.asarray(values, dtype=np.float64)
+    if quantity.angular:
+        array = np.radians(array)
+        if resolution_rad > 0.0:
+            return np.asarray(np.rint(array / resolution_rad) * resolution_rad)
+    return array.astype(np.float32).astype(np.float64)
+
+
+def within(values: Sequence[float], low: float, high: Sequence[float]) -> bool:
+    """Whether every value lies in [low, high[i]]: the quick test that most requests pass."""
+    return all(low <= value <= bound for value, bound in zip(values, high, strict=True))
+
+
+def excesses(
+    values: Sequence[float], low: float, high: Sequence[float], quantity: Quantity, resolution_rad: float
+) -> list[Excess]:
+    """Every component below `low` or above `high`, lowest joint first.
+
+    Args:
+        values: n numbers in the unit of the quantity.
+        low: lower bound of each, inclusive.
+        high: n upper bounds, inclusive after rounding to the resolution and a relative 1e-6.
+        quantity: what the numbers measure.
+        resolution_rad: what the arm keeps of an angle; 0 = float32.
+    """
+    if within(values, low, high):
+        return []
+    held, upper = _held(values, quantity, resolution_rad), _held(high, quantity, resolution_rad)
+    above = held > upper + np.abs(upper) * RELATIVE
+    below = np.asarray(values, dtype=np.float64) < low
+    return [
+        Excess(i, values[i], high[i] if above[i] else low, above=bool(above[i]))
+        for i in map(int, np.flatnonzero(above | below))
+    ]
+
+
+def nearest_legal(values: Sequence[float], low: float, high: Sequence[float]) -> tuple[float, ...]:
+    """The values with each one moved to its nearest bound where it is outside."""
+    return tuple(min(max(value, low), bound) for value, bound in zip(values, high, strict=True))
+
+
+def close(left: float, right: float, resolution: float) -> bool:
+    """Whether two readings are the same: within the resolution (in their unit), else within 0.1 %."""
+    if left == right:
+        return True
+    return math.fabs(left - right) <= max(resolution, 1e-3 * max(math.fabs(left), math.fabs(right)))

@@ -1,0 +1,53 @@
+"""Vocabulary of arms: what an arm is, its slots, and what can be done to one."""
+
+import enum
+
+import msgspec
+
+from schema.messages import KinematicLimits, Message
+
+Slot = tuple[str, int]
+"""A config item's key and the number of the control mode (0 for an item without modes)."""
+
+
+class JointInfo(msgspec.Struct, frozen=True):
+    """One joint: name and type (`revolute`, `continuous`, `prismatic`)."""
+
+    name: str
+    type: str
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What an arm is, read at each connect.
+
+    `hard_limits` in deg/s, deg/s², m/s, deg/s; `hard_source` is `hard:device` when the arm told them, else
+    `hard:profile`. `modes_settable` are the control modes the arm takes a request for. `payload_max` in kg, 0 unknown.
+    """
+
+    model: str
+    serial: str
+    firmware: str
+    joints: tuple[JointInfo, ...]
+    hard_limits: KinematicLimits
+    hard_source: str
+    payload_max: float
+    modes_settable: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    """What is not sure about the figures, in words."""
+
+
+class Verb(enum.StrEnum):
+    """What a change or command does to its slot."""
+
+    SET = "set"
+    RESET = "reset"
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A simulated fault; times in ms, `for_ms` 0 = until `none`; `slot` narrows refuse and names foreign_change."""
+
+    name: str
+    for_ms: int = 0
+    delay_ms: int = 0
+    slot: Slot | None = None
+    value: Message | None = None

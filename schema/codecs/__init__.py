@@ -1,0 +1,41 @@
+"""Codecs: payloads to records and back, strictly (protocol section 2)."""
+
+from schema.codecs.codec import Codec
+from schema.codecs.faults import quote
+from schema.codecs.json_codec import JsonCodec
+from schema.codecs.msgpack_codec import MsgpackCodec
+from schema.codecs.protobuf_codec import ProtobufCodec
+from schema.errors import BrokerError
+
+__all__ = ["CODECS", "Codec", "codec_for", "sniff"]
+
+CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(), MsgpackCodec(), ProtobufCodec())}
+"""Codec by content type."""
+
+_SPACE = b"\t\n\r "
+_MAP_MARKERS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
+
+
+def codec_for(content_type: str, payload: bytes) -> Codec:
+    """The codec a Content Type names, its parameters and case ignored; the payload tells where there is none.
+
+    Raises:
+        BrokerError: `unsupported_codec`.
+    """
+    if not content_type:
+        return sniff(payload)
+    codec = CODECS.get(content_type) or CODECS.get(content_type.partition(";")[0].strip().lower())
+    if codec is None:
+        known = ", ".join(CODECS)
+        raise BrokerError("unsupported_codec", f"content type: {quote(content_type)} is none of {known}")
+    return codec
+
+
+def sniff(payload: bytes) -> Codec:
+    """The codec of a payload by its first byte after white space; an empty one counts as JSON."""
+    start = payload.lstrip(_SPACE)
+    if not start or start[0] == ord("{"):
+        return CODECS[JsonCodec.content_type]
+    if start[0] in _MAP_MARKERS:
+        return CODECS[MsgpackCodec.content_type]
+    return CODECS[ProtobufCodec.content_type]

@@ -1,0 +1,154 @@
+"""The request envelope: the bounds of its fields, and its plain form that JSON and MessagePack share."""
+
+import enum
+import re
+from collections.abc import Callable
+from typing import Any
+
+from schema.codecs.faults import FaultError, quote, unknown_field, wrong_type
+from schema.codecs.scalars import integer_reader, read_bool, read_integer, read_string
+from schema.codecs.times import parse_time
+from schema.envelope import RequestEnvelope, View, Wait
+from schema.errors import BrokerError
+from schema.fields import RANGES, Kind
+
+TTL_LIMIT_MS = 300_000
+"""Longest time to live."""
+REASON_LIMIT = 200
+"""Most characters of a reason."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNITS = ("deg", "rad")
+
+
+def valid_id(value: object) -> str:
+    """The value if it can be the id of a request, else nothing."""
+    return value if isinstance(value, str) and _ID.fullmatch(value) else ""
+
+
+def check_id(value: str) -> str:
+    """The id, if it is one.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    if not _ID.fullmatch(value):
+        fault = FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
+        fault.below("id")
+        raise fault
+    return value
+
+
+def check_ttl(ttl_ms: int) -> int:
+    """The time to live in ms, if it is within bounds.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    if not 1 <= ttl_ms <= TTL_LIMIT_MS:
+        raise FaultError("bad_request_field", f"{quote(ttl_ms)} ms is not between 1 and {TTL_LIMIT_MS}")
+    return ttl_ms
+
+
+def check_reason(reason: str) -> str:
+    """The reason, if it is short and printable.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    if len(reason) > REASON_LIMIT:
+        raise FaultError("bad_request_field", f"{len(reason)} characters are given, at most {REASON_LIMIT} are taken")
+    unprintable = _UNPRINTABLE.search(reason)
+    if unprintable is not None:
+        what = "a control or direction-override character"
+        raise FaultError("bad_request_field", f"{quote(reason)} holds {what} at {unprintable.start()}")
+    return reason
+
+
+def check_unit(unit: str) -> str:
+    """The asserted unit, if it is one.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    if unit not in _UNITS:
+        raise FaultError("bad_request_field", f"{quote(unit)} is not deg or rad")
+    return unit
+
+
+def _read_time(value: object) -> int:
+    text = read_string(value)
+    try:
+        return parse_time(text)
+    except ValueError:
+        raise FaultError("bad_request_field", f"{quote(text)} is no RFC 3339 time with a zone") from None
+
+
+def _read_params(value: object) -> dict[str, Any]:
+    if type(value) is not dict:
+        wrong_type(value, "an object")
+    return value
+
+
+def _word_reader(words: type[enum.IntEnum]) -> Callable[[object], enum.IntEnum]:
+    members = {member.name.lower(): member for member in words}
+    known = " or ".join(members)
+
+    def read(value: object) -> enum.IntEnum:
+        word = read_string(value)
+        if word not in members:
+            raise FaultError("bad_request_field", f"{quote(word)} is not {known}")
+        return members[word]
+
+    return read
+
+
+_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "id": ("id", read_string),
+    "params": ("params", _read_params),
+    "if_rev": ("if_rev", integer_reader(*RANGES[Kind.UINT64])),
+    "dry_run": ("dry_run", read_bool),
+    "wait": ("wait", _word_reader(Wait)),
+    "issued_at": ("issued_at_us", _read_time),
+    "ttl_ms": ("ttl_ms", lambda value: check_ttl(read_integer(value))),
+    "valid_for_ms": ("valid_for_ms", integer_reader(*RANGES[Kind.UINT32])),
+    "reason": ("reason", lambda value: check_reason(read_string(value))),
+    "unit": ("unit", lambda value: check_unit(read_string(value))),
+    "view": ("view", _word_reader(View)),
+}
+"""Field of the document: field of the record and its reader."""
+
+
+def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
+    """The envelope of a plain document, its params as they came.
+
+    Raises:
+        BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` if the document has an id.
+    """
+    if type(document) is not dict:
+        raise BrokerError("malformed", "the payload: an object is needed")
+    try:
+        values = _read_fields(document)
+    except FaultError as fault:
+        refusal = fault.as_refusal()
+        refusal.request_id = valid_id(document.get("id"))
+        raise refusal from None
+    return RequestEnvelope(**values, padded=padded)
+
+
+def _read_fields(document: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the record; the bounds of the id are checked last."""
+    values: dict[str, Any] = {}
+    for name, value in document.items():
+        if name not in _FIELDS:
+            raise unknown_field(name, "a request", _FIELDS)
+        field, read = _FIELDS[name]
+        try:
+            values[field] = read(value)
+        except FaultError as fault:
+            fault.below(name)
+            raise
+    if "id" in values:
+        check_id(values["id"])
+    return values

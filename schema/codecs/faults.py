@@ -1,0 +1,76 @@
+"""Words for what is wrong in a document: paths, values and needs."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NoReturn
+
+from schema.errors import BrokerError
+
+QUOTED = 60
+"""Most characters of a value that a message repeats."""
+PATH = 200
+"""Most characters of a path in a message."""
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
+_TYPES: dict[type, str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a fraction",
+    bytes: "binary data",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+_QUOTED_TYPES = frozenset((str, bool, int, float))
+
+
+class FaultError(Exception):
+    """A fault below the place where its path is known; each level puts its own step before `path`."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+        self.path = ""
+
+    def below(self, step: str) -> None:
+        """Put a field name or `[index]` before the path."""
+        dot = "." if self.path and not self.path.startswith("[") else ""
+        self.path = f"{step}{dot}{self.path}"
+
+    def as_refusal(self, path: str = "") -> BrokerError:
+        """The refusal, with `path`, if any, before the fault's own."""
+        if path:
+            self.below(path)
+        return BrokerError(self.kind, f"{self.path[:PATH] or 'the payload'}: {self.text}")
+
+
+def quote(value: object) -> str:
+    """A value as JSON text in ASCII, cut to `QUOTED` characters."""
+    text = json.dumps(value[:QUOTED] if isinstance(value, str) else value)
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 3]}..."
+
+
+def step(key: str) -> str:
+    """A key as a step of a path: as it is, or quoted if it is no plain name."""
+    return key if _PLAIN_KEY.fullmatch(key) else quote(key)
+
+
+def unknown_field(key: str, owner: str, known: Iterable[str]) -> FaultError:
+    """The fault of a key that `owner`, which has the `known` ones, does not have."""
+    fault = FaultError("unknown_field", f"{owner} has no such field, only: {', '.join(known) or 'none'}")
+    fault.below(step(key))
+    return fault
+
+
+def wrong_type(value: object, need: str) -> NoReturn:
+    """Refuse a value of the wrong type.
+
+    Raises:
+        FaultError: always, `malformed`.
+    """
+    what = _TYPES.get(type(value), "a value of another kind")
+    given = f"{quote(value)} is {what}" if type(value) in _QUOTED_TYPES else f"{what} is given"
+    raise FaultError("malformed", f"{given}, {need} is needed")

@@ -1,0 +1,77 @@
+"""The JSON codec."""
+
+import json
+from typing import Any, NoReturn
+
+import msgspec
+
+from schema.codecs.envelope import read_envelope
+from schema.codecs.faults import FaultError
+from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
+from schema.codecs.tree import DEPTH_LIMIT, check_tree
+from schema.envelope import RequestEnvelope
+
+_PADDING = b" \t\r\n\0"
+
+
+def _no_constant(token: str) -> NoReturn:
+    raise FaultError("malformed", f"{token} is no JSON number")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=unique_pairs, parse_constant=_no_constant)
+_LENIENT = json.JSONDecoder(object_pairs_hook=list, parse_int=float)
+
+
+def decode_json(payload: bytes) -> Any:
+    """The document of UTF-8 text, strictly: no duplicate key, NaN, Infinity, lone surrogate or depth over 16.
+
+    Raises:
+        FaultError: `malformed`.
+    """
+    try:
+        text = payload.decode()
+        document = _STRICT.decode(text)
+    except UnicodeDecodeError as error:
+        raise FaultError("malformed", f"no UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise FaultError("malformed", f"no JSON at character {error.pos}: {error.msg}") from None
+    except RecursionError:
+        raise FaultError("malformed", f"nested deeper than {DEPTH_LIMIT}") from None
+    except ValueError:
+        raise FaultError("malformed", "an integer has too many digits") from None
+    if text.count("{") + text.count("[") > DEPTH_LIMIT or "\\u" in text:
+        check_tree(document)
+    return document
+
+
+def _find_id(payload: bytes) -> str:
+    """The id of a request that breaks a rule, if it can be read all the same."""
+    try:
+        return readable_id(_LENIENT.decode(payload.decode()))
+    except (ValueError, RecursionError):
+        return ""
+
+
+class JsonCodec(PlainCodec):
+    """Requests, replies and events as JSON."""
+
+    name = "json"
+    content_type = "application/json"
+
+    def __init__(self) -> None:
+        super().__init__(msgspec.json.Encoder().encode)
+
+    def decode_request(self, payload: bytes) -> RequestEnvelope:
+        """The envelope of a payload; white space and NULs after the document are cut (`padded`).
+
+        Raises:
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+        """
+        document_bytes = payload.rstrip(_PADDING)
+        try:
+            document = decode_json(document_bytes)
+        except FaultError as fault:
+            refusal = fault.as_refusal()
+            refusal.request_id = _find_id(document_bytes)
+            raise refusal from None
+        return read_envelope(document, padded=len(document_bytes) != len(payload))

@@ -1,0 +1,90 @@
+"""The MessagePack codec: the same documents as JSON."""
+
+from typing import Any, NoReturn
+
+import msgpack
+import msgspec
+
+from schema.codecs.envelope import read_envelope
+from schema.codecs.faults import QUOTED, FaultError
+from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
+from schema.codecs.tree import check_tree
+from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope
+
+_MOST_ITEMS = 8_192
+"""A header that claims more is refused before memory is taken for it."""
+
+_BOUNDS: dict[str, int] = {
+    "max_str_len": PAYLOAD_LIMIT,
+    "max_bin_len": PAYLOAD_LIMIT,
+    "max_ext_len": PAYLOAD_LIMIT,
+    "max_array_len": _MOST_ITEMS,
+    "max_map_len": _MOST_ITEMS,
+}
+
+
+def _text_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    for key, _ in pairs:
+        if type(key) is not str:
+            raise FaultError("malformed", "a key is no string")
+    return unique_pairs(pairs)
+
+
+def _no_extension(code: int, data: bytes) -> NoReturn:
+    raise FaultError("malformed", f"extension type {code} ({len(data)} bytes) is not taken")
+
+
+def _any_extension(_code: int, _data: bytes) -> None:
+    """Something that is no id."""
+
+
+def _decode(payload: bytes) -> Any:
+    """The document of a payload, strictly.
+
+    Raises:
+        FaultError: `malformed`.
+    """
+    try:
+        document = msgpack.unpackb(
+            payload, raw=False, object_pairs_hook=_text_keys, ext_hook=_no_extension, strict_map_key=True, **_BOUNDS
+        )
+    except msgpack.ExtraData as error:
+        raise FaultError("malformed", f"{len(error.extra)} bytes follow the document") from None
+    except ValueError as error:
+        raise FaultError("malformed", f"no MessagePack: {str(error)[:QUOTED] or type(error).__name__}") from None
+    check_tree(document)
+    return document
+
+
+def _find_id(payload: bytes) -> str:
+    """The id of a request that breaks a rule, if it can be read all the same."""
+    try:
+        return readable_id(
+            msgpack.unpackb(payload, raw=False, object_pairs_hook=list, ext_hook=_any_extension, **_BOUNDS)
+        )
+    except ValueError:
+        return ""
+
+
+class MsgpackCodec(PlainCodec):
+    """Requests, replies and events as MessagePack."""
+
+    name = "msgpack"
+    content_type = "application/msgpack"
+
+    def __init__(self) -> None:
+        super().__init__(msgspec.msgpack.Encoder().encode)
+
+    def decode_request(self, payload: bytes) -> RequestEnvelope:
+        """The envelope of a payload.
+
+        Raises:
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+        """
+        try:
+            document = _decode(payload)
+        except FaultError as fault:
+            refusal = fault.as_refusal()
+            refusal.request_id = _find_id(payload)
+            raise refusal from None
+        return read_envelope(document)

@@ -1,0 +1,232 @@
+"""The protobuf codec."""
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, valid_id
+from schema.codecs.faults import FaultError
+from schema.codecs.json_codec import decode_json
+from schema.codecs.plain_codec import plain_params
+from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
+from schema.envelope import ErrorBody, Event, Reply, RequestEnvelope, View, Violation, Wait, Warned
+from schema.errors import BrokerError
+from schema.messages import Message
+from schema.proto.armbroker.v1 import armbroker_pb2 as wire
+from schema.proto.kinova import errors_pb2
+
+_LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+
+_encode_json = msgspec.json.Encoder().encode
+
+
+class ProtobufCodec:
+    """Requests, replies and events as protobuf; where a method has no message, as UTF-8 JSON within it."""
+
+    name = "protobuf"
+    content_type = "application/x-protobuf"
+
+    def decode_request(self, payload: bytes) -> RequestEnvelope:
+        """The envelope of a payload; zero means absent in times and periods.
+
+        Raises:
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+        """
+        if not payload:
+            raise BrokerError("malformed", "the payload: it is empty")
+        request_id = ""
+        try:
+            request = parse(payload, wire.Request)
+            request_id = valid_id(request.id)
+            refuse_unknown(request, payload)
+        except FaultError as fault:
+            refusal = fault.as_refusal()
+            refusal.request_id = request_id
+            raise refusal from None
+        return _read_request(request, request_id)
+
+    def decode_params(self, raw: object, cls: type[Message]) -> Message:
+        """The message of the params of an envelope; None and no bytes are the empty message.
+
+        Raises:
+            BrokerError: `malformed`, `unknown_field`, `unknown_enum` or `not_finite`, naming the path.
+        """
+        return decode_message(raw, cls, strict=True, path="params") if isinstance(raw, bytes) else cls()
+
+    def decode_plain_params(self, raw: object) -> dict[str, Any]:
+        """The params of a method without a message, UTF-8 JSON; None and no bytes are the empty object.
+
+        Raises:
+            BrokerError: `malformed` or `not_finite`.
+        """
+        if not isinstance(raw, bytes) or not raw:
+            return {}
+        try:
+            return plain_params(decode_json(raw))
+        except FaultError as fault:
+            raise fault.as_refusal("params") from None
+
+    def encode_reply(self, reply: Reply) -> bytes:
+        """The payload of a reply."""
+        message = wire.Reply(
+            id=reply.id,
+            arm=reply.arm,
+            method=reply.method,
+            ok=reply.ok,
+            stage=reply.stage,
+            final=reply.final,
+            result=_message_bytes(reply.result),
+            error=None if reply.error is None else _error(reply.error),
+            warnings=[_warning(warning) for warning in reply.warnings],
+            rev=reply.rev,
+            seq=reply.seq,
+            duplicate=reply.duplicate,
+            in_force=reply.in_force,
+            at_us=reply.at_us,
+            reported_at_us=reply.reported_at_us,
+            desired=_message_bytes(reply.desired),
+            pending_rev=reply.pending_rev,
+            mode_seen_at_us=reply.mode_seen_at_us,
+        )
+        return message.SerializeToString()
+
+    def encode_event(self, event: Event) -> bytes:
+        """The payload of an event."""
+        by, change = event.by, event.change
+        message = wire.Event(
+            arm=event.arm,
+            epoch=event.epoch,
+            seq=event.seq,
+            prev=event.prev,
+            rev=event.rev,
+            at_us=event.at_us,
+            cause=event.cause,
+            stage=event.stage,
+            request_id=event.request_id,
+            by=wire.Event.By(user=by.user, connection=by.connection, proven=by.proven),
+            event=event.event,
+            notification=_message_bytes(event.notification),
+            reason=event.reason,
+        )
+        if change is not None:
+            message.change.item = change.item
+            message.change.slot = change.slot
+            message.change.before = _message_bytes(change.before)
+            message.change.after = _message_bytes(change.after)
+        return message.SerializeToString()
+
+    def encode_document(self, document: dict[str, Any]) -> bytes:
+        """The payload of a plain document: UTF-8 JSON."""
+        return _encode_json(document)
+
+
+def _read_request(request: wire.Request, request_id: str) -> RequestEnvelope:
+    """The envelope of a request.
+
+    Raises:
+        BrokerError: `bad_request_field`.
+    """
+    try:
+        _check_fields(request)
+    except FaultError as fault:
+        refusal = fault.as_refusal()
+        refusal.request_id = request_id
+        raise refusal from None
+    return RequestEnvelope(
+        id=request.id,
+        params=request.params or None,
+        if_rev=request.if_rev if request.HasField("if_rev") else None,
+        dry_run=request.dry_run,
+        wait=Wait(request.wait),
+        issued_at_us=request.issued_at_ms * 1000 or None,
+        ttl_ms=request.ttl_ms or None,
+        valid_for_ms=request.valid_for_ms or None,
+        reason=request.reason,
+        unit=request.unit,
+        view=View(request.view),
+    )
+
+
+def _check_fields(request: wire.Request) -> None:
+    for name, check in _CHECKS.items():
+        value = getattr(request, name)
+        try:
+            if value:
+                check(value)
+        except FaultError as fault:
+            fault.below(name)
+            raise
+    if request.id:
+        check_id(request.id)
+
+
+def _word_check(words: type[enum.IntEnum]) -> Callable[[int], None]:
+    numbers = {member.value for member in words}
+    known = " or ".join(f"{member.value} ({member.name.lower()})" for member in words)
+
+    def check(number: int) -> None:
+        if number not in numbers:
+            raise FaultError("bad_request_field", f"{number} is not {known}")
+
+    return check
+
+
+def _check_issued_at(time_ms: int) -> None:
+    if not 0 < time_ms <= _LATEST_MS:
+        raise FaultError("bad_request_field", f"{time_ms} ms is not between 1 and {_LATEST_MS}")
+
+
+_CHECKS: dict[str, Callable[[Any], object]] = {
+    "wait": _word_check(Wait),
+    "issued_at_ms": _check_issued_at,
+    "ttl_ms": check_ttl,
+    "reason": check_reason,
+    "unit": check_unit,
+    "view": _word_check(View),
+}
+"""The fields with bounds narrower than their types; zero and empty mean absent."""
+
+
+def _message_bytes(value: Message | dict[str, Any] | None) -> bytes:
+    """The bytes of a message, the JSON of a plain document, nothing of None."""
+    if value is None:
+        return b""
+    return encode_message(value) if isinstance(value, Message) else _encode_json(value)
+
+
+def _warning(warning: Warned) -> wire.Warning:
+    return wire.Warning(name=warning.name, path=warning.path, message=warning.message)
+
+
+def _error(error: ErrorBody) -> wire.Error:
+    kinova = errors_pb2.Error(error_sub_string=error.message)
+    kinova.error_code = error.code  # type: ignore[assignment]  # an arm's own may be newer than the enum
+    kinova.error_sub_code = error.sub_code  # type: ignore[assignment]  # likewise
+    return wire.Error(
+        code=error.code,
+        sub_code=error.sub_code,
+        name=error.name,
+        kind=error.kind,
+        message=error.message,
+        violations=[_violation(violation) for violation in error.violations],
+        retry=error.retry,
+        retry_after_ms=error.retry_after_ms,
+        kinova=kinova.SerializeToString(),
+    )
+
+
+def _violation(violation: Violation) -> wire.Violation:
+    return wire.Violation(
+        path=violation.path,
+        joint=violation.joint,
+        joint_name=violation.joint_name,
+        got=violation.got,
+        bound=violation.bound,
+        unit=violation.unit,
+        relation=violation.relation,
+        source=violation.source,
+        suggest=b"" if violation.suggest is None else _encode_json(violation.suggest),
+    )

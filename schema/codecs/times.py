@@ -1,0 +1,43 @@
+"""RFC 3339 times: µs since 1970 UTC to text and back."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
+_RFC_3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))", re.ASCII
+)
+_LEAP_SECOND = 60
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    """The text of a whole second without its zone."""
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
+
+
+def format_time(time_us: int) -> str:
+    """RFC 3339 UTC with microseconds: `2026-11-30T09:12:04.512345Z`."""
+    seconds, micros = divmod(time_us, _SECOND)
+    return f"{_second(seconds)}.{micros:06d}Z"
+
+
+def parse_time(text: str) -> int:
+    """Microseconds since 1970 UTC of an RFC 3339 time with a zone; a leap second counts as the second after it.
+
+    Raises:
+        ValueError: `text` is no such time.
+    """
+    match = _RFC_3339.fullmatch(text)
+    if match is None:
+        raise ValueError("no RFC 3339 time with a zone")
+    year, month, day, hour, minute, second = (int(part) for part in match.group(1, 2, 3, 4, 5, 6))
+    fraction, sign, zone_hours, zone_minutes = match.group(7, 8, 9, 10)
+    ahead = timedelta(hours=int(zone_hours or 0), minutes=int(zone_minutes or 0))
+    zone = timezone(-ahead if sign == "-" else ahead)
+    leap = second == _LEAP_SECOND
+    moment = datetime(year, month, day, hour, minute, second - leap, tzinfo=zone)
+    whole = (moment - _EPOCH) // timedelta(seconds=1) + leap
+    return whole * _SECOND + int((fraction or "0")[:6].ljust(6, "0"))

@@ -1,0 +1,154 @@
+"""Records of the protocol around the messages: request, reply, error, event."""
+
+import enum
+from typing import Any
+
+import msgspec
+
+from schema.messages import Message
+
+PAYLOAD_LIMIT = 65_536
+"""Largest payload in bytes."""
+
+
+class Wait(enum.IntEnum):
+    """What a request waits for."""
+
+    APPLIED = 0
+    STORED = 1
+
+
+class View(enum.IntEnum):
+    """Which truth a Get answers."""
+
+    REPORTED = 0
+    DESIRED = 1
+
+
+class Stage(enum.StrEnum):
+    """How far a request got."""
+
+    REFUSED = "refused"
+    READ = "read"
+    CHECKED = "checked"
+    STORED = "stored"
+    APPLIED = "applied"
+
+
+class RequestEnvelope(msgspec.Struct, frozen=True, gc=False):
+    """A request before its params are decoded; absent numbers are None, absent texts empty.
+
+    `params` is what the codec holds: a mapping (JSON, MessagePack), bytes (protobuf) or None.
+    """
+
+    id: str = ""
+    params: Any = None
+    if_rev: int | None = None
+    dry_run: bool = False
+    wait: Wait = Wait.APPLIED
+    issued_at_us: int | None = None
+    ttl_ms: int | None = None
+    valid_for_ms: int | None = None
+    reason: str = ""
+    unit: str = ""
+    view: View = View.REPORTED
+    padded: bool = False
+
+
+class Violation(msgspec.Struct, frozen=True, gc=False):
+    """One component out of bounds; numbers in the request's unit.
+
+    `joint` counts from 1 (0 = none); `relation` is what `got` should have been to `bound` (`<=`, `>=`, `==`);
+    `suggest` is the whole nearest legal value of the field at `path`.
+    """
+
+    path: str
+    got: float
+    bound: float
+    unit: str
+    relation: str
+    source: str
+    joint: int = 0
+    joint_name: str = ""
+    suggest: float | tuple[float, ...] | None = None
+
+
+class Warned(msgspec.Struct, frozen=True, gc=False):
+    """A warning of a reply: name of `schema.warnings.WARNINGS`, path of the field if any, words."""
+
+    name: str
+    message: str
+    path: str = ""
+
+
+class ErrorBody(msgspec.Struct, frozen=True, gc=False):
+    """The error of a reply."""
+
+    code: int
+    sub_code: int
+    name: str
+    kind: str
+    message: str
+    retry: str
+    violations: tuple[Violation, ...] = ()
+    retry_after_ms: int = 0
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """One reply. `result` is a message, or a plain mapping for methods without one; times in µs since 1970."""
+
+    id: str
+    arm: str
+    method: str
+    ok: bool
+    stage: Stage
+    final: bool
+    rev: int
+    seq: int
+    at_us: int
+    result: Message | dict[str, Any] | None = None
+    error: ErrorBody | None = None
+    warnings: tuple[Warned, ...] = ()
+    duplicate: bool = False
+    in_force: bool | None = None
+    reported_at_us: int = 0
+    desired: Message | None = None
+    pending_rev: int = 0
+    mode_seen_at_us: int = 0
+
+
+class Author(msgspec.Struct, frozen=True, gc=False):
+    """Who: user, connection, and whether the MQTT server vouches for them."""
+
+    user: str
+    connection: str
+    proven: bool
+
+
+class EventChange(msgspec.Struct, frozen=True, gc=False):
+    """What an event changed. Values are the item's messages; `value_field` names the bare value of a slot."""
+
+    item: str
+    slot: str = ""
+    value_field: str = ""
+    before: Message | None = None
+    after: Message | None = None
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """One event of an arm; `seq` counts from 1 without gap, `prev` is that of the same topic before it (0 = none)."""
+
+    arm: str
+    epoch: int
+    seq: int
+    prev: int
+    rev: int
+    at_us: int
+    cause: str
+    stage: str
+    by: Author
+    event: str
+    request_id: str = ""
+    notification: Message | None = None
+    change: EventChange | None = None
+    reason: str = ""

@@ -1,0 +1,1 @@
+"""Definitions of our own protocol, by version."""

@@ -1,0 +1,15 @@
+"""Warnings that a reply can carry."""
+
+WARNINGS: dict[str, str] = {
+    "UNIT_SUSPECT": "The values look like radians where degrees are meant.",
+    "TOOL_MASS_DROPPED": "The tool had a mass before; the new one has none.",
+    "DEVICE_DISCONNECTED": "The arm is not connected; the values are the last that were read.",
+    "DEVICE_NOT_READY": "The arm is not ready.",
+    "ROUNDED": "The arm holds the value rounded to its resolution.",
+    "CLAMPED": "The arm took less than was asked.",
+    "RESPONSE_TOPIC_IGNORED": "The Response Topic is none of the user's reply topics; the default was used.",
+    "PAYLOAD_OVER_RATING": "The payload and the tool exceed the arm's rating.",
+    "FROM_PROFILE": "The value comes from the profile of the model, not from the arm.",
+    "PADDED": "White space or NULs after the document were cut.",
+    "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
+}
