@@ -15,6 +15,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     method: str
     envelope: RequestEnvelope
     params: Message | dict[str, object]
+    id: str
+    """The id of the envelope, or the Correlation Data that serves as one."""
     at_us: int
     codec: str
     size: int
@@ -28,4 +30,4 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     @property
     def request_id(self) -> str:
         """`<user>/<conn>/<id>`: how events name the request."""
-        return f"{self.user}/{self.conn}/{self.envelope.id}"
+        return f"{self.user}/{self.conn}/{self.id}"

@@ -15,7 +15,10 @@ STEP = 500
 """Largest number of rows looked at in one transaction."""
 
 
-class _Rule(NamedTuple):
+# ruff: noqa: S608 - every statement is built from constants
+class Rule(NamedTuple):
+    """Rows of one table that may go once they are older than `kept_us`; both grow with `number`."""
+
     table: str
     number: str
     kept_us: int
@@ -24,8 +27,8 @@ class _Rule(NamedTuple):
 
 # The newest request and change stay whatever their age: the next number is counted from them.
 RULES = (
-    _Rule("request", "n", REQUESTS_US, "settled = 1 AND reply_open = 0 AND n < (SELECT max(n) FROM request)"),
-    _Rule(
+    Rule("request", "n", REQUESTS_US, "settled = 1 AND reply_open = 0 AND n < (SELECT max(n) FROM request)"),
+    Rule(
         "event",
         "rowid",
         EVENTS_US,
@@ -33,20 +36,27 @@ RULES = (
         "SELECT 1 FROM topic_head AS head WHERE head.arm = event.arm AND head.topic = event.topic "
         "AND head.seq = event.seq)",
     ),
-    _Rule("change", "n", CHANGES_US, "state = 'settled' AND n < (SELECT max(n) FROM change)"),
+    Rule("change", "n", CHANGES_US, "state = 'settled' AND n < (SELECT max(n) FROM change)"),
 )
 
 Step = Callable[[sqlite3.Connection], int | None]
 """Removes some rows and returns how many; None when nothing old is left."""
 
 
-def steps(rule: _Rule, now_us: int) -> Iterator[Step]:
+def oldest_statement(rule: Rule) -> str:
+    """Finds number and time of the first row above a number."""
+    return f"SELECT {rule.number}, at_us FROM {rule.table} WHERE {rule.number} > ? ORDER BY {rule.number} LIMIT 1"
+
+
+def delete_statement(rule: Rule) -> str:
+    """Removes what may go between two numbers (exclusive, inclusive) and before a time."""
+    return f"DELETE FROM {rule.table} WHERE {rule.number} > ? AND {rule.number} <= ? AND at_us < ? AND {rule.removable}"
+
+
+def steps(rule: Rule, now_us: int) -> Iterator[Step]:
     """The steps of one rule, without end: run each in a transaction until one returns None."""
-    table, number, kept_us, removable = rule
-    before_us = now_us - kept_us
-    # ruff: noqa: S608 - every statement is built from constants
-    oldest = f"SELECT {number}, at_us FROM {table} WHERE {number} > ? ORDER BY {number} LIMIT 1"
-    delete = f"DELETE FROM {table} WHERE {number} > ? AND {number} <= ? AND at_us < ? AND {removable}"
+    oldest, delete = oldest_statement(rule), delete_statement(rule)
+    before_us = now_us - rule.kept_us
     cursor = 0
 
     def step(connection: sqlite3.Connection) -> int | None:

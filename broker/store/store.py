@@ -3,20 +3,17 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from broker.store.audit import audit_head, write_anchor
-from broker.store.batch import Batch
 from broker.store.errors import StoreBrokenError, StoreError, store_error
+from broker.store.group_commit import GroupCommit
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
-from broker.store.reader import Reader
 from broker.store.retention import RULES, steps
-from broker.store.rows import Loaded, Purged, RequestRow
+from broker.store.rows import Loaded, Purged
 from broker.store.schema import connect, migrate
 from broker.store.scrub import WHOLE_BYTES, Scrub, check_at_start
 from broker.store.writer import Writer
@@ -26,28 +23,17 @@ FILE = "store.sqlite3"
 _PROBE_BYTES = 1024 * 1024
 
 
-class Store(Reader):
-    """One directory's store. Made by `open`; everything but the writer thread runs on the event loop's thread.
+class Store(GroupCommit):
+    """One directory's store. Made by `open`; everything but the writer thread runs on the event loop's thread."""
 
-    Rows go into `batch`, then `flush_soon` is called. What is read is what is committed, except that requests are found
-    as soon as they are in a batch.
-    """
-
-    def __init__(self, path: Path, lock: DirectoryLock, writer: Writer, now: Callable[[], int]) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, lock: DirectoryLock, writer: Writer, now: Callable[[], int], *, whole: bool) -> None:
+        super().__init__(path, writer)
         self._path = path
         self._lock = lock
-        self._writer = writer
         self._now = now
-        self._batch = Batch()
-        self._committing: Batch | None = None
-        self._commit: Future[None] | None = None
-        self._scheduled = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._failed: asyncio.Future[None] | None = None
-        self._error: StoreError | None = None
-        self._scrub = Scrub(path, self._report)
-        self._unchecked = False
+        self._scrub = Scrub(path, self._fail_from_thread)
+        self._whole = whole
+        self._closed = False
 
     @classmethod
     def open(cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES) -> "Store":
@@ -62,7 +48,6 @@ class Store(Reader):
             StoreFullError: it cannot be written.
             StoreBrokenError: a setting or a check failed.
         """
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = DirectoryLock(directory)
         connection: sqlite3.Connection | None = None
         path = directory / FILE
@@ -73,59 +58,22 @@ class Store(Reader):
             _write_probe(connection, directory)
             head = audit_head(connection)
             write_anchor(directory, head)
-            store = cls(path, lock, Writer(connection, head), now)
+            store = cls(path, lock, Writer(connection, head), now, whole=whole)
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
             lock.release()
             raise store_error(error) from error
-        store._unchecked = not whole
         return store
 
-    def load(self) -> Loaded:
-        """Begin a new epoch and read what the service needs; blocks, once, before anything is written."""
-        loaded = self._writer.run(load).result()
+    def load(self, *, blame: bool = True) -> Loaded:
+        """Begin a new epoch and read what the service needs; blocks, once, before anything is written.
+
+        With `blame` a start after an unclean end is counted on every open change.
+        """
+        loaded = self._writer.run(partial(load, blame=blame)).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
-
-    @property
-    def batch(self) -> Batch:
-        """The open batch."""
-        return self._batch
-
-    def flush_soon(self) -> None:
-        """Commit the open batch: at the end of this turn of the event loop, or when the present commit ends."""
-        if self._scheduled:
-            return
-        self._scheduled = True
-        if self._committing is None:
-            self._running_loop().call_soon(self._hand_over)
-
-    @property
-    def failed(self) -> "asyncio.Future[None]":
-        """Ends with the StoreError after which nothing more is committed."""
-        if self._failed is None:
-            self._failed = self._running_loop().create_future()
-            if self._error is not None:
-                self._failed.set_exception(self._error)
-        return self._failed
-
-    def known(self, user: str, conn: str, request_id: str) -> RequestRow | None:
-        """The request of that name with its latest outcome, committed or not."""
-        for batch in self._uncommitted():
-            n = batch.request_numbers.get((user, conn, request_id))
-            if n is not None:
-                return self._latest(batch.requests[n])
-        row = self.find(user, conn, request_id)
-        return None if row is None else self._latest(row)
-
-    def request(self, n: int) -> RequestRow | None:
-        """The request of that number with its latest outcome, committed or not."""
-        for batch in self._uncommitted():
-            if n in batch.requests:
-                return self._latest(batch.requests[n])
-        row = super().request(n)
-        return None if row is None else self._latest(row)
 
     def test_write(self) -> bool:
         """Whether the disk takes a write again, tried on a connection of its own; False for good on a broken store."""
@@ -157,7 +105,7 @@ class Store(Reader):
                     if count is None:
                         break
                     removed[rule.table] += count
-            await asyncio.to_thread(write_anchor, self._path.parent, self.audit_head())
+            await asyncio.wrap_future(self._writer.run(self._anchor))
         except (StoreError, OSError) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
@@ -166,85 +114,36 @@ class Store(Reader):
     def scrub(self) -> None:
         """Check the whole file in the background, unless that is going on; what it finds ends `failed`."""
         if not self._scrub.running:
-            self._scrub = Scrub(self._path, self._report)
+            self._scrub = Scrub(self._path, self._fail_from_thread)
             self._scrub.start()
 
-    def close(self) -> None:
-        """Commit what is open, call back, mark a clean end and close; blocks. A failed store is only closed."""
+    def close(self, *, clean: bool = True) -> None:
+        """Commit what is open, call back, mark the end as clean if it is, and close; blocks; harmless when closed.
+
+        A failed store is only closed.
+        """
+        if self._closed:
+            return
+        self._closed = True
         self._scrub.stop()
-        while self._error is None and (self._commit is not None or self._batch.due):
-            if self._commit is None:
-                self._hand_over()
-            else:
-                self._commit.exception()
-                self._ended(self._commit)
+        self._drain()
         if self._error is None:
-            self._writer.run(partial(_mark_clean, self._now())).result()
-            write_anchor(self._path.parent, self.audit_head())
+            if clean:
+                self._writer.run(partial(_mark_clean, self._now())).result()
+            self._writer.run(self._anchor).result()
         super().close()
-        self._writer.close()
-        self._lock.release()
-
-    def _hand_over(self) -> None:
-        self._scheduled = False
-        if self._commit is not None or self._error is not None or not self._batch.due:
-            return
-        self._committing, self._batch = self._batch, Batch()
-        self._commit = self._writer.commit(self._committing)
-        self._commit.add_done_callback(self._tell_loop)
-
-    def _tell_loop(self, commit: "Future[None]") -> None:
-        """Runs in the writer thread."""
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: close() waits for the commit itself
-                self._loop.call_soon_threadsafe(self._ended, commit)
-
-    def _ended(self, commit: "Future[None]") -> None:
-        if commit is not self._commit or self._committing is None:
-            return
-        callbacks = self._committing.callbacks
-        self._committing = self._commit = None
-        error = commit.exception()
-        if error is not None:
-            self._fail(store_error(error))
-            return
-        if self._scheduled:
-            self._hand_over()
         try:
-            for callback in callbacks:
-                callback()
-        except Exception as failure:
-            self._fail(StoreBrokenError(f"a callback failed: {failure!r}"))
-            raise
+            self._writer.close()
+        finally:
+            self._lock.release()
 
-    def _fail(self, error: StoreError) -> None:
-        if self._error is None:
-            self._error = error
-            if self._failed is not None:
-                self._failed.set_exception(error)
+    def _anchor(self, connection: sqlite3.Connection) -> None:
+        """Runs in the writer thread, so that no two anchors are written at once."""
+        write_anchor(self._path.parent, audit_head(connection))
 
-    def _report(self, error: StoreError) -> None:
-        """Runs in the thread of the scrub."""
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: the next start finds it again
-                self._loop.call_soon_threadsafe(self._fail, error)
-
-    def _uncommitted(self) -> Iterator[Batch]:
-        if self._committing is not None:
-            yield self._committing
-        yield self._batch
-
-    def _latest(self, row: RequestRow) -> RequestRow:
-        for batch in self._uncommitted():
-            row = batch.latest(row)
-        return row
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-            if self._unchecked:
-                self.scrub()
-        return self._loop
+    def _loop_runs(self) -> None:
+        if not self._whole:
+            self.scrub()
 
 
 def _mark_clean(now_us: int, connection: sqlite3.Connection) -> None:

@@ -35,11 +35,15 @@ class Writer:
         return self._thread.submit(self._transact, work)
 
     def close(self) -> None:
-        """Finish what was handed over, checkpoint, and close the connection."""
+        """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
         self._thread.shutdown(wait=True)
-        if self._error is None:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._connection.close()
+        try:
+            if self._error is None:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise store_error(error) from error
+        finally:
+            self._connection.close()
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._error is not None:

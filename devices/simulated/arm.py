@@ -125,7 +125,7 @@ class SimulatedArm:
         faults = self._faults
         refuse, delay = faults.get(FaultName.REFUSE), faults.get(FaultName.DELAY)
         self._firmware.refuse = (refuse.slot or EVERY_SLOT) if refuse else None
-        self._link.delay_s = delay.delay_ms / 1000 if delay else 0.0
+        self._link.set_delay(delay.delay_ms / 1000 if delay else 0.0)
         self._link.lose_answers = faults.get(FaultName.LOSE_ANSWER) is not None
         self._link.set_hung(faults.get(FaultName.HANG) is not None)
         online = self._connected and faults.get(FaultName.OFFLINE) is None

@@ -29,16 +29,18 @@ class SimulatedLink:
     """Carries calls to an arm, one after the other in the order they were sent.
 
     A call that nobody waits for any more is acted upon all the same when it is a write: it was sent. Faults set
-    `delay_s`, `lose_answers`, `set_hung` and `set_online`. Without latency or fault a call is carried out at once,
+    `lose_answers`, `set_delay`, `set_hung` and `set_online`. Without latency or fault a call is carried out at once,
     without suspension.
     """
 
     def __init__(self, latency_s: float, sleep: Sleep) -> None:
         self.latency_s = latency_s
-        self.delay_s = 0.0
         self.lose_answers = False
         self.online = False
         self._sleep = sleep
+        self._delay_s = 0.0
+        self._prompt = asyncio.Event()
+        self._prompt.set()
         self._awake = asyncio.Event()
         self._awake.set()
         self._inbox: deque[_Job] = deque()
@@ -51,9 +53,18 @@ class SimulatedLink:
         return (
             self.online
             and self._worker is None
-            and not (self.latency_s or self.delay_s or self.lose_answers)
+            and not (self.latency_s or self.lose_answers)
+            and self._prompt.is_set()
             and self._awake.is_set()
         )
+
+    def set_delay(self, seconds: float) -> None:
+        """Let the arm take so much longer; 0 ends the delay of what is on its way, too."""
+        self._delay_s = seconds
+        if seconds:
+            self._prompt.clear()
+        else:
+            self._prompt.set()
 
     def set_hung(self, hung: bool) -> None:
         """Let the arm stop acting, or go on with what was sent meanwhile."""
@@ -88,7 +99,7 @@ class SimulatedLink:
         if self._worker is None:
             self._worker = asyncio.create_task(self._work())
         try:
-            await self._wait(job.answer, deadline_s)
+            await self._wait(deadline_s, job.answer)
             if not job.answer.done():
                 raise ArmTimeoutError(f"no answer within {deadline_s:g} s")
             result: T = job.answer.result()
@@ -104,10 +115,11 @@ class SimulatedLink:
             self._worker.cancel()
             await asyncio.wait([self._worker])
 
-    async def _wait(self, answer: asyncio.Future[Any], deadline_s: float) -> None:
-        timer = asyncio.ensure_future(self._sleep(deadline_s))
+    async def _wait(self, seconds: float, awaited: asyncio.Future[Any]) -> None:
+        """Wait for something, but only so long."""
+        timer = asyncio.ensure_future(self._sleep(seconds))
         try:
-            await asyncio.wait({answer, timer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({awaited, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             timer.cancel()
 
@@ -125,12 +137,21 @@ class SimulatedLink:
         try:
             while self._inbox:
                 job = self._inbox.popleft()
-                if self.latency_s or self.delay_s:
-                    await self._sleep(self.latency_s + self.delay_s)
+                if self.latency_s:
+                    await self._sleep(self.latency_s)
+                if self._delay_s:
+                    await self._wait_while_delayed()
                 await self._awake.wait()
                 self._carry_out(job)
         finally:
             self._worker = None
+
+    async def _wait_while_delayed(self) -> None:
+        prompt = asyncio.ensure_future(self._prompt.wait())
+        try:
+            await self._wait(self._delay_s, prompt)
+        finally:
+            prompt.cancel()
 
     def _carry_out(self, job: _Job) -> None:
         result: Any = None

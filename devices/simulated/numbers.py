@@ -2,6 +2,7 @@
 
 import math
 from functools import lru_cache
+from operator import gt
 
 from devices.adapter import ArmRefusedError
 from schema.errors import SUB_CODES, Code
@@ -84,9 +85,8 @@ def bounded_angles(values: tuple[float, ...], highest: tuple[int, ...], field: s
         counts = [round(value * _STEPS_PER_DEG) for value in values]
     except (ValueError, OverflowError):
         raise refused("INVALID_PARAM", f"{field}: a value is not finite") from None
-    for joint, (count, high) in enumerate(zip(counts, highest, strict=True)):
-        if not 0 <= count <= high:
-            raise _out_of_bounds(values[joint], f"{field}[{joint}]", above=count > high)
+    if min(counts) < 0 or any(map(gt, counts, highest)):
+        raise _first_out_of_bounds(values, counts, highest, field)
     return tuple(map(degrees, counts))
 
 
@@ -100,6 +100,14 @@ def bounded_float32(value: float, highest: float, field: str, *, zero: bool) -> 
     if 0 < short <= highest or (zero and short == 0):
         return short
     raise _out_of_bounds(value, field, above=short > highest)
+
+
+def _first_out_of_bounds(
+    values: tuple[float, ...], counts: list[int], highest: tuple[int, ...], field: str
+) -> ArmRefusedError:
+    wrong = (index for index, count in enumerate(counts) if not 0 <= count <= highest[index])
+    index = next(wrong)
+    return _out_of_bounds(values[index], f"{field}[{index}]", above=counts[index] > highest[index])
 
 
 def _out_of_bounds(value: float, field: str, *, above: bool) -> ArmRefusedError:

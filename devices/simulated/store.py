@@ -23,7 +23,7 @@ Refusal = tuple[int, int, str, str]
 
 
 class StoreError(ArmError):
-    """The journal is in use by another process, or cannot be read; the text names file and line."""
+    """The journal is in use by another process, or cannot be read or written; the text names file and line."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -63,25 +63,28 @@ class SimulatedStore:
     An entry survives a SIGKILL as soon as `record` returns. It is not flushed to disk: a power cut may lose the last.
 
     Raises:
-        StoreError: another process has it open, or a line is unreadable.
+        StoreError: another process has it open, a line is unreadable, or the directory cannot be used.
     """
 
     def __init__(self, directory: Path, *, growth: int = _GROWTH) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
         self.path = directory / JOURNAL
         self._growth = growth
         self._encoder = msgspec.json.Encoder()
         self._arms: defaultdict[str, ArmMemory] = defaultdict(ArmMemory)
-        self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        self._lock = -1
         try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._load()
             self._journal = self._rewrite()
-        except BlockingIOError:
-            os.close(self._lock)
-            raise StoreError(f"{self.path} is in use by another process") from None
-        except BaseException:
-            os.close(self._lock)
+        except (OSError, StoreError) as error:
+            if self._lock >= 0:
+                os.close(self._lock)
+            if isinstance(error, BlockingIOError):
+                raise StoreError(f"{self.path} is in use by another process") from None
+            if isinstance(error, OSError):
+                raise StoreError(f"{self.path} cannot be used: {error}") from error
             raise
 
     def memory(self, serial: str) -> ArmMemory:

@@ -2,7 +2,8 @@
 
 from google.protobuf.message import Message as Generated
 
-from schema import messages
+from schema import intrinsic, messages
+from schema.proto.intrinsic import kinematics_pb2, limits_pb2, math_pb2
 from schema.proto.kinova import common_pb2, control_config_pb2
 
 MESSAGES: dict[type[messages.Message], type[Generated]] = {
@@ -31,5 +32,27 @@ MESSAGES: dict[type[messages.Message], type[Generated]] = {
     messages.JointSpeeds: control_config_pb2.JointSpeeds,
     messages.ControlModeInformation: control_config_pb2.ControlModeInformation,
     messages.ControlModeNotification: control_config_pb2.ControlModeNotification,
+    intrinsic.Point: math_pb2.Point,
+    intrinsic.Vector3: math_pb2.Vector3,
+    intrinsic.Quaternion: math_pb2.Quaternion,
+    intrinsic.Pose: math_pb2.Pose,
+    intrinsic.Matrixd: math_pb2.Matrixd,
+    intrinsic.Affine3d: math_pb2.Affine3d,
+    intrinsic.Element: kinematics_pb2.Element,
+    intrinsic.CoordinateFrame: kinematics_pb2.CoordinateFrame,
+    intrinsic.LimitPair: kinematics_pb2.LimitPair,
+    intrinsic.Limits: kinematics_pb2.Limits,
+    intrinsic.JointDynamics: kinematics_pb2.Joint.Parameters.Dynamics,
+    intrinsic.JointParameters: kinematics_pb2.Joint.Parameters,
+    intrinsic.LinearDependency: kinematics_pb2.Joint.LinearDependency,
+    intrinsic.Joint: kinematics_pb2.Joint,
+    intrinsic.LinkParameters: kinematics_pb2.Link.Parameters,
+    intrinsic.Link: kinematics_pb2.Link,
+    intrinsic.Skeleton: kinematics_pb2.Skeleton,
+    intrinsic.RepeatedDouble: limits_pb2.RepeatedDouble,
+    intrinsic.JointLimits: limits_pb2.JointLimits,
+    intrinsic.JointLimitsUpdate: limits_pb2.JointLimitsUpdate,
+    intrinsic.JointLimitUpdate: limits_pb2.JointLimitUpdate,
+    intrinsic.RotationalLimits: limits_pb2.RotationalLimits,
 }
 """Every record class that crosses a wire as protobuf."""

@@ -5,9 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from broker.mqtt_link import Backoff, LinkConfig, LinkConfigError, ServerAddress, parse_url
-from tests.links import LinkMaker, holder, payloads, peer, take, until
+from tests.links import LinkMaker, holder, payloads, peer, settled, take, until
 from tests.mosquitto import Mosquitto
 from tests.tcp_proxy import TcpProxy
+
+UNLIMITED = """
+listener {port} 127.0.0.1
+allow_anonymous true
+max_inflight_messages 0
+max_queued_messages 100000
+"""
 
 
 @pytest.mark.parametrize(
@@ -217,6 +224,32 @@ async def test_a_link_read_again_after_a_pause_goes_on(mosquitto: Mosquitto, mak
         assert message.payload == b"0"
         break
     assert payloads(await take(link.messages(), 2)) == [b"1", b"2"]
+
+
+async def test_more_than_fits_in_memory_waits_in_the_session(
+    start_mosquitto: Callable[[str], Mosquitto], make_link: LinkMaker, name: str
+) -> None:
+    """The MQTT server sends everything at once here; the link reads no faster than its owner."""
+    count = 3_000
+    server = start_mosquitto(UNLIMITED)
+    config = LinkConfig(url=server.url, client_id=name, filters=(f"{name}/a",))
+    seed = make_link(config)
+    await seed.open()
+    await seed.close()
+    plc = make_link(LinkConfig(url=server.url, client_id=f"{name}-plc", filters=(f"{name}/b",)))
+    await plc.open()
+    for number in range(count):
+        sent = plc.publish(f"{name}/a", str(number).encode())
+        if number % 500 == 0 or number == count - 1:
+            await settled([sent])
+    link = make_link(config)
+    assert await link.open()
+    messages = link.messages()
+    for number in range(count):
+        got = await take(messages, 1)
+        assert payloads(got) == [str(number).encode()]
+        await link.ack(got)
+    assert link.counts.connections == 1
 
 
 async def test_messages_end_with_close(mosquitto: Mosquitto, make_link: LinkMaker, name: str) -> None:

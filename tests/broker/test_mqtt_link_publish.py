@@ -201,7 +201,7 @@ class Echo:
         if payload not in self.answers or self.answers[payload].failed():
             try:
                 self.answers[payload] = self._link.publish(self._out, payload)
-            except LinkDownError:
+            except (LinkDownError, LinkFullError):
                 return False
         return True
 

@@ -74,6 +74,14 @@ async def test_a_delay_beyond_the_deadline_is_a_timeout_and_takes_effect_later(r
     assert await rig.arm.read(GRAVITY) == FAST
 
 
+async def test_the_end_of_a_delay_ends_that_of_what_is_on_its_way(rig: Rig) -> None:
+    rig.inject(Fault("delay", delay_ms=3_600_000))
+    with pytest.raises(ArmTimeoutError):
+        await rig.arm.write(Commands().set(GRAVITY, FAST))
+    rig.inject(Fault("none"))
+    assert await rig.arm.read(GRAVITY) == FAST
+
+
 async def test_a_hanging_arm_acts_in_order_when_the_hang_ends(rig: Rig) -> None:
     commands = Commands()
     rig.inject(Fault("hang"))

@@ -1,5 +1,6 @@
 """Hypothesis strategies of records, made from their fields."""
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -36,6 +37,12 @@ def _values(field: Field) -> st.SearchStrategy[Any]:
     return st.none() | _one(field) if field.optional else _one(field)
 
 
+@cache
 def records(cls: type[Message]) -> st.SearchStrategy[Message]:
     """Any record of a class, enums known, numbers finite."""
     return st.builds(cls, **{field.name: _values(field) for field in fields_of(cls)})
+
+
+def any_record(*classes: type[Message]) -> st.SearchStrategy[Message]:
+    """Any record of any of some classes."""
+    return st.one_of(*map(records, classes))

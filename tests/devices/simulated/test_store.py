@@ -118,6 +118,15 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
     SimulatedStore(tmp_path).close()
 
 
+def test_a_directory_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be used"):
+        SimulatedStore(tmp_path / "file")
+    (tmp_path / JOURNAL).with_suffix(".new").mkdir()
+    with pytest.raises(StoreError, match="cannot be used"):
+        SimulatedStore(tmp_path)
+
+
 def test_every_kind_of_record_is_read_again_as_it_was(tmp_path: Path) -> None:
     store = SimulatedStore(tmp_path)
     arm = firmware(store)

@@ -1,0 +1,135 @@
+"""The life of the process: one run after the other until it is told to end."""
+
+import asyncio
+import contextlib
+import signal
+from typing import Any
+
+import structlog
+
+from broker.clock import Clock
+from broker.mqtt_link import LinkError
+from broker.service import Service
+from broker.settings import Settings
+from broker.store.errors import StoreError, StoreFullError, StoreLockedError
+from broker.store.store import Store
+from devices.adapter import ArmError
+
+log = structlog.get_logger()
+
+EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE = 0, 1, 4
+RETEST_S = 2.0
+"""How often a full store is tried again."""
+
+
+async def serve(settings: Settings, clock: Clock | None = None) -> int:
+    """Run until SIGTERM or SIGINT; the exit code of the process.
+
+    A full store ends a run after its requests are answered; the next one begins when the store takes a write again.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        return await _serve(settings, clock or Clock(), stop)
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _serve(settings: Settings, clock: Clock, stop: asyncio.Event) -> int:
+    blame = True
+    while not stop.is_set():
+        cause = await _cause_of_end(settings, clock, stop, blame=blame)
+        if cause is None:
+            break
+        log.error("run_ended", why=str(cause), error=type(cause).__name__)
+        if isinstance(cause, StoreFullError):
+            blame = False
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), RETEST_S)
+            continue
+        return EXIT_UNREACHABLE if isinstance(cause, LinkError | StoreLockedError) else EXIT_FAILED
+    return EXIT_OK
+
+
+async def _cause_of_end(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool) -> Exception | None:
+    """Run once; the error that ended the run, None if it was `stop`. What nobody foresaw is raised."""
+    try:
+        await run_once(settings, clock, stop, blame=blame)
+    except Exception as error:
+        foreseen = _foreseen(error)
+        if foreseen is None:
+            raise
+        return foreseen
+    return None
+
+
+def _foreseen(error: BaseException) -> Exception | None:
+    """The first single error of a group of groups, if all in it are of the kinds that a run may end with."""
+    if isinstance(error, BaseExceptionGroup):
+        found = [_foreseen(one) for one in error.exceptions]
+        return None if None in found else found[0]
+    return error if isinstance(error, StoreError | LinkError | ArmError) else None
+
+
+async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True) -> None:
+    """One run on what the store holds, until `stop` or a failure.
+
+    An end that nobody foresaw is stored as unclean; with `blame` this start counts an unclean one against what it
+    finds open.
+
+    Raises:
+        StoreError: the store cannot be opened, or failed.
+        LinkError: the MQTT server cannot be reached, or ended the link.
+        ArmError: the settings of an arm cannot be used.
+    """
+    store = Store.open(settings.data_dir, clock.now_us)
+    clean = True
+    try:
+        loaded = store.load(blame=blame)
+        clock.not_before(loaded.last_time_us)
+        async with asyncio.TaskGroup() as tasks:
+            crashed = _crash_future()
+            service = Service(settings, store, loaded, clock, tasks)
+            try:
+                await service.start()
+                await _until(stop, store.failed, crashed)
+            finally:
+                await service.close(drain=stop.is_set())
+    except BaseException as error:
+        clean = _foreseen(error) is not None
+        raise
+    finally:
+        store.close(clean=clean)
+
+
+def _crash_future() -> asyncio.Future[None]:
+    """Ends with what a callback of the event loop raised: a timer that fails ends the run as a task would."""
+    loop = asyncio.get_running_loop()
+    crashed: asyncio.Future[None] = loop.create_future()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        loop.default_exception_handler(context)
+        if "handle" in context and not crashed.done():
+            crashed.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    loop.set_exception_handler(handle)
+    return crashed
+
+
+async def _until(stop: asyncio.Event, *failures: asyncio.Future[None]) -> None:
+    """Return at `stop`; raise what one of `failures` holds."""
+    waiting = asyncio.create_task(_stopped(stop))
+    try:
+        await asyncio.wait([waiting, *failures], return_when=asyncio.FIRST_COMPLETED)
+        for failure in failures:
+            if failure.done():
+                failure.result()
+    finally:
+        waiting.cancel()
+
+
+async def _stopped(stop: asyncio.Event) -> None:
+    await stop.wait()

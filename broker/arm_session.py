@@ -1,0 +1,72 @@
+"""One arm of the fleet: its state, its counters and its queue."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from broker.jobs import ChangeJob, Job, Phase
+from broker.store.rows import ArmRow
+from devices.adapter import ArmAdapter
+from handlers.arm_state import ArmState
+from schema.envelope import Author
+
+
+@dataclass(slots=True, eq=False)
+class ArmSession:
+    """The mutable side of one arm; a task exists only while its queue has work."""
+
+    state: ArmState
+    adapter: ArmAdapter
+    model: str = ""
+    """The model that the settings name."""
+    met: bool = False
+    """Whether the arm answered since this start, or is known to be away."""
+    mode_by: Author | None = None
+    """Who changed the control mode last, as far as this run knows."""
+    serial: str = ""
+    description: bytes = b""
+    cmd_seq: int = 0
+    published_seq: int = 0
+    reverts: int = 0
+    since_us: int = 0
+    """When the presence changed last."""
+    failures: int = 0
+    """Attempts to reach the arm since it last answered."""
+    heads: dict[str, int] = field(default_factory=dict)
+    """Last seq of each event topic."""
+    jobs: deque[Job] = field(default_factory=deque)
+    running: bool = False
+    busy_with: ChangeJob | None = None
+    """The change whose command may be with the arm."""
+
+    @property
+    def arm(self) -> str:
+        """The arm's id."""
+        return self.state.arm
+
+    def row(self) -> ArmRow:
+        """The arm's row as it stands."""
+        state = self.state
+        return ArmRow(
+            arm=state.arm,
+            rev=state.rev,
+            seq=state.seq,
+            cmd_seq=self.cmd_seq,
+            published_seq=self.published_seq,
+            adopted=state.adopted,
+            serial=self.serial,
+            description=self.description,
+            read_at_us=state.read_at_us,
+            mode_seen_at_us=state.mode_seen_at_us,
+        )
+
+    def waiting(self) -> list[Job]:
+        """The jobs that have not begun, oldest first."""
+        return list(self.jobs)[1 if self.running else 0 :]
+
+    def unsettled(self) -> list[ChangeJob]:
+        """The changes in the queue that have no end yet, oldest first."""
+        return [job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE]
+
+    def may_be_with_arm(self, job: ChangeJob) -> bool:
+        """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
+        return self.busy_with is job or job.resumed

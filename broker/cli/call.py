@@ -1,0 +1,65 @@
+"""`armbroker call`: one request."""
+
+import asyncio
+import json
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from broker.cli.exits import Exit
+from broker.cli.lines import error_lines, reply_line, warning_lines
+from broker.cli.login import Account
+from broker.cli.outcome import ended
+from broker.client import NotDoneError, ReplyDocument, RequestOptions
+
+
+class Request(NamedTuple):
+    """One request as given on the command line; `params` is JSON, `timeout` in seconds."""
+
+    arm: str
+    method: str
+    params: str
+    timeout: float
+    id: str | None
+    options: RequestOptions
+
+
+def run(account: Account, request: Request, *, as_json: bool) -> Exit:
+    """Send it and show the reply."""
+    return ended(lambda: asyncio.run(_call(account, request, as_json=as_json)))
+
+
+async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
+    params = _object(request.params)
+    async with account.client() as client:
+        try:
+            reply = await client.call(
+                request.arm, request.method, params, timeout=request.timeout, id=request.id, **request.options
+            )
+        except NotDoneError as error:
+            reply = error.reply
+    _show(reply, as_json=as_json)
+    return Exit.OK if reply["ok"] else Exit.REFUSED
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        params: object = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"PARAMS-JSON: {error}") from error
+    if isinstance(params, dict):
+        return params
+    raise ValueError(f"PARAMS-JSON: an object is wanted, as in '{{\"z\":-9.81}}', not {text}")
+
+
+def _show(reply: ReplyDocument, *, as_json: bool) -> None:
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    if as_json:
+        console.print(json.dumps(reply, ensure_ascii=False))
+        return
+    console.print(reply_line(reply), style="green" if reply["ok"] else "red")
+    for line in (*([] if reply["ok"] else error_lines(reply)), *warning_lines(reply)):
+        console.print(line)
+    for name in ("result", "desired"):
+        if reply.get(name):
+            console.print(f"{name} {json.dumps(reply.get(name), indent=2, ensure_ascii=False)}")

@@ -1,0 +1,19 @@
+"""Exit codes."""
+
+import enum
+
+
+class Exit(enum.IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    REFUSED = 1
+    """The service answered `ok: false`; or a step of the demo did not give what it should."""
+    USAGE = 2
+    """The command cannot be carried out as it was given."""
+    NO_ANSWER = 3
+    """No reply within the timeout: the outcome is unknown."""
+    NO_SERVER = 4
+    """No MQTT server, or the store is locked."""
+    INTERRUPTED = 130
+    """Ctrl-C."""

@@ -1,0 +1,103 @@
+"""`armbroker run`: the service. Loads nothing that the service does not need."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+import msgspec
+
+from broker.cli.exits import Exit
+from broker.settings import LOG_LEVELS, Settings, SettingsError, load, quick
+
+_EXAMPLES = """\
+examples:
+  armbroker run --config /etc/armbroker/fleet.toml
+  armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 3
+  armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 100 --sim-latency 0 --sim-faults
+
+The quick form serves simulated arms sim-0000, sim-0001, ... of model gen3_7dof, for a trial on this machine: nobody
+proves who a client is. Ends on SIGTERM or Ctrl-C. Exit codes: 0 ended as told, 1 failed, 2 settings or usage, 4 no
+MQTT server or store locked."""
+
+LONGEST_LATENCY_MS = 60_000
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} < 0")
+    return number
+
+
+def _milliseconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= LONGEST_LATENCY_MS:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {LONGEST_LATENCY_MS}")
+    return number
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="armbroker run",
+        description="Run the service.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the settings, a fleet.toml")
+    form = parser.add_argument_group("quick form, instead of --config")
+    form.add_argument("--mqtt", metavar="URL", help="MQTT server, mqtt://host[:port]")
+    form.add_argument("--data", type=Path, metavar="DIR", help="where the store lies (default: data)")
+    form.add_argument("--sim", type=_count, metavar="N", help="how many simulated arms (default: 3)")
+    form.add_argument("--sim-latency", type=_milliseconds, metavar="MS", help="how long an arm takes (default: 25)")
+    form.add_argument("--sim-faults", action="store_true", default=None, help="allow SimFault")
+    form.add_argument("--root", help="first levels of every topic (default: armbroker)")
+    parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to log, as JSON lines on standard error")
+    return parser
+
+
+def settings_of(arguments: list[str]) -> Settings:
+    """The settings that the command line asks for.
+
+    Raises:
+        SystemExit: 2 for a wrong command line, 0 for `--help`.
+        SettingsError: the settings cannot be used.
+    """
+    parser = _parser()
+    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
+    log_level = given.pop("log_level", None)
+    config: Path | None = given.pop("config", None)
+    if config is not None and given:
+        parser.error(f"--config and --{next(iter(given)).replace('_', '-')} exclude each other: set it in {config}")
+    if config is None and "mqtt" not in given:
+        parser.error("--config FILE or --mqtt URL is needed")
+    if config is not None:
+        settings = load(config)
+    else:
+        settings = quick(
+            given["mqtt"],
+            given.get("data", Path("data")),
+            given.get("sim", 3),
+            latency_ms=given.get("sim_latency", 25.0),
+            faults=given.get("sim_faults", False),
+            root=given.get("root", "armbroker"),
+        )
+    return settings if log_level is None else msgspec.structs.replace(settings, log_level=log_level)
+
+
+def run(arguments: list[str]) -> int:
+    """Serve until told to end; returns the exit code."""
+    try:
+        settings = settings_of(arguments)
+    except SettingsError as error:
+        sys.stderr.write(f"armbroker run: {error}\n")
+        return Exit.USAGE
+    from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
+    from broker.app import serve  # noqa: PLC0415 - likewise
+
+    logs.set_up(settings.log_level)
+    try:
+        return asyncio.run(serve(settings))
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED

@@ -1,0 +1,221 @@
+"""The retained documents of an arm: built when sent, coalesced, after the events they contain."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from broker.arm_session import ArmSession
+from broker.clock import Clock
+from broker.jobs import Phase
+from broker.outbox import Outbox, Publication
+from broker.topics import Topics
+from handlers.config_items import CONFIG_ITEMS, slot_name
+from handlers.settling import agrees
+from schema.arms import Slot
+from schema.codecs.codec import Codec
+from schema.codecs.plain import bare, to_plain
+from schema.codecs.times import format_time
+from schema.messages import Message
+
+GAP_S = 0.1
+"""Least time between two sendings of one document under load."""
+REST_S = 0.01
+"""How long a first change waits for others of the same moment."""
+LOADED = 32
+"""Publications waiting from which documents give way to replies and events."""
+_PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
+
+NAMES = ("config", "reported", "mode", "presence")
+
+
+def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
+    """All items: a message, or `{<MODE>: bare value}` for an item with modes."""
+    document: dict[str, Any] = {}
+    for item in CONFIG_ITEMS:
+        if item.key == "control_mode":
+            continue
+        if not item.modes:
+            if (value := values.get((item.key, 0))) is not None:
+                document[item.key] = to_plain(value)
+            continue
+        document[item.key] = {
+            slot_name(slot): bare(values[slot], item.field)
+            for slot in ((item.key, int(mode)) for mode in item.modes)
+            if slot in values
+        }
+    return document
+
+
+def slot_path(slot: Slot) -> str:
+    """`item` or `item/MODE`."""
+    name = slot_name(slot)
+    return f"{slot[0]}/{name}" if name else slot[0]
+
+
+class Documents:
+    """Sends documents that changed, at most one per 100 ms of each under load, and all of them on demand."""
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        clock: Clock,
+        epoch: int,
+        instance: str,
+        topics: Topics,
+        codec: Codec,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._outbox = outbox
+        self._clock = clock
+        self._epoch = epoch
+        self._instance = instance
+        self._topics = topics
+        self._codec = codec
+        self._loop = loop
+        self._due: dict[tuple[str, str], float] = {}
+        self._sent: dict[tuple[str, str], float] = {}
+        self._under_way: set[tuple[str, str]] = set()
+        self._sessions: dict[str, ArmSession] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+        self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
+        """How to wait for the commit of what a document was built from; set by the composition root."""
+
+    def mark(self, session: ArmSession, *names: str) -> None:
+        """Some documents of an arm changed."""
+        now = self._loop.time()
+        self._sessions[session.arm] = session
+        for name in names:
+            key = (session.arm, name)
+            if key not in self._due:
+                self._due[key] = max(now + REST_S, self._sent.get(key, 0.0) + GAP_S)
+        if self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(REST_S, self._tick)
+
+    def close(self) -> None:
+        """Send nothing more: the next start publishes every document."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tick(self) -> None:
+        """Send what is due; documents not yet taken by the MQTT server wait for that."""
+        self._timer = None
+        now = self._loop.time()
+        room = LOADED - self._outbox.backlog
+        for key, due in list(self._due.items()):
+            if room <= 0:
+                break
+            if due > now or key in self._under_way:
+                continue
+            del self._due[key]
+            self._sent[key] = now
+            self._under_way.add(key)
+            self._send(key)
+            room -= 1
+        if self._due:
+            self._timer = self._loop.call_later(REST_S, self._tick)
+
+    def _send(self, key: tuple[str, str]) -> None:
+        arm, name = key
+        payload = self._codec.encode_document(self.build(self._sessions[arm], name))
+
+        def publish() -> None:
+            self._outbox.send(
+                Publication(
+                    self._topics.state(arm, name),
+                    payload,
+                    self._codec.content_type,
+                    retain=True,
+                    done=lambda: self._under_way.discard(key),
+                )
+            )
+
+        self.after_commit(publish)
+
+    def build(self, session: ArmSession, name: str) -> dict[str, Any]:
+        """One document as the arm stands."""
+        state = session.state
+        document: dict[str, Any] = {
+            "arm": state.arm,
+            "svc": self._instance,
+            "epoch": self._epoch,
+            "rev": state.rev,
+            "seq": state.seq,
+            "at": format_time(self._clock.now_us()),
+        }
+        builders = {"config": _config, "reported": _reported, "mode": _mode, "presence": _presence}
+        document.update(builders[name](session))
+        return document
+
+
+def differs(session: ArmSession) -> list[str]:
+    """The slots whose desired value is not the reported one."""
+    state = session.state
+    return [slot_path(slot) for slot in state.desired if not agrees(state, slot)]
+
+
+def _config(session: ArmSession) -> dict[str, Any]:
+    pending = []
+    for job in session.unsettled():
+        entry: dict[str, Any] = {"rev": job.rev, "item": job.slot[0]}
+        if name := slot_name(job.slot):
+            entry["slot"] = name
+        entry["since"] = format_time(job.at_us)
+        entry["state"] = _PHASES.get(job.phase, "accepted")
+        pending.append(entry)
+    return {"items": items_document(session.state.desired), "pending": pending, "differs": differs(session)}
+
+
+def _reported(session: ArmSession) -> dict[str, Any]:
+    state = session.state
+    document: dict[str, Any] = {"items": items_document(state.reported)}
+    if state.description is not None:
+        document["hard_limits"] = to_plain(state.description.hard_limits)
+    if (mode := state.reported.get(("control_mode", 0))) is not None:
+        document["mode"] = bare(mode, "control_mode")
+    if state.description is not None:
+        document["firmware"] = state.description.firmware
+    if state.read_at_us:
+        document["read_at"] = format_time(state.read_at_us)
+    return document
+
+
+def _mode(session: ArmSession) -> dict[str, Any]:
+    state, slot = session.state, ("control_mode", 0)
+    document: dict[str, Any] = {"control_mode": None, "mode_seen_at": None}
+    if (seen := state.reported.get(slot)) is not None:
+        document["control_mode"] = bare(seen, "control_mode")
+        document["mode_seen_at"] = format_time(state.mode_seen_at_us)
+    wanted = state.desired.get(slot)
+    if wanted is not None and wanted != seen:
+        document["desired"] = bare(wanted, "control_mode")
+    if session.mode_by is not None:
+        by = session.mode_by
+        document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
+    return document
+
+
+def _presence(session: ArmSession) -> dict[str, Any]:
+    state = session.state
+    word = "online" if state.online else "offline"
+    if state.held:
+        word = "held"
+    elif not state.online and not session.met:
+        word = "unknown"
+    document: dict[str, Any] = {
+        "state": word,
+        "ready": state.online and state.ready and not state.held,
+        "since": format_time(session.since_us),
+        "adapter": state.adapter,
+    }
+    if state.description is not None:
+        document["model"] = state.description.model
+        document["serial"] = state.description.serial
+        document["joints"] = len(state.description.joints)
+    else:
+        document["model"], document["joints"] = session.model, 0
+    if state.held:
+        document["why"] = state.held
+    return document

@@ -1,0 +1,208 @@
+"""How changes end: state, rows, event and reply in one transaction."""
+
+from broker.arm_session import ArmSession
+from broker.documents import Documents
+from broker.event_parts import event_change, event_of, mode_of
+from broker.jobs import ChangeJob, Phase
+from broker.ledger import Ledger
+from broker.principals import FOREIGN_USER
+from broker.replies import Replies
+from broker.store.rows import ChangeState
+from handlers.arm_state import HandleEntry
+from handlers.settling import Ending, same
+from schema.arms import Slot, Verb
+from schema.envelope import Author, Stage, Warned
+from schema.errors import BrokerError
+from schema.events import CHANGE_NOT_APPLIED, HANDLE_EXPIRED
+from schema.messages import Message
+
+MODE_KEY = "control_mode"
+MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
+
+
+class Endings:
+    """Writes the end of changes, foreign changes included."""
+
+    def __init__(self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob]) -> None:
+        self._ledger = ledger
+        self._replies = replies
+        self._documents = documents
+        self._unsettled = unsettled
+
+    def observe(self, session: ArmSession, slot: Slot, read: Message) -> None:
+        """A value was read."""
+        state = session.state
+        state.reported[slot] = read
+        state.read_at_us = self._ledger.clock.now_us()
+        if slot[0] == MODE_KEY:
+            state.mode_seen_at_us = state.read_at_us
+
+    def took_effect(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
+        """The arm holds the value, rounded or clamped at most."""
+        state, slot = session.state, job.slot
+        before = state.reported.get(slot)
+        self.observe(session, slot, read)
+        if job.verb is Verb.RESET or ending is Ending.CLAMPED:
+            job.wanted = read
+            if state.desired_rev.get(slot) == job.rev:
+                state.desired[slot] = read
+        if slot[0] == MODE_KEY:
+            session.mode_by = job.author
+        self._ledger.put_slot(session, slot)
+        cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
+        event = self._ledger.emit(
+            session,
+            event_of(slot),
+            cause=cause,
+            stage=Stage.APPLIED.value,
+            by=job.author,
+            rev=job.rev or state.rev,
+            change=event_change(slot, before, read),
+            request_id=job.request_id,
+            reason=job.reason,
+            mode=mode_of(read),
+        )
+        self._settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
+        reply = self._replies.change_reply(
+            session,
+            job,
+            ok=True,
+            stage=Stage.APPLIED,
+            final=True,
+            seq=event.seq,
+            result=read if job.verb is Verb.RESET else None,
+            warnings=_ending_warnings(job, ending),
+        )
+        self._replies.deliver(session, job, reply, settled=True)
+
+    def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
+        """The change did not become what was asked; what was reported is desired again."""
+        state, slot = session.state, job.slot
+        before = state.reported.get(slot)
+        if read is not None and before is not None and not same(slot[0], read, before, state.resolution_rad):
+            self.foreign(session, slot, read, "")
+        elif read is not None:
+            self.observe(session, slot, read)
+        self._return_desired(session, job)
+        self._ledger.put_slot(session, slot)
+        is_mode = slot[0] == MODE_KEY
+        event = self._ledger.emit(
+            session,
+            MODE_FAILED if is_mode else CHANGE_NOT_APPLIED,
+            cause=cause,
+            stage=Stage.REFUSED.value,
+            by=job.author,
+            rev=job.rev or state.rev,
+            change=event_change(slot, before, state.reported.get(slot)),
+            request_id=job.request_id,
+            reason=error.message,
+        )
+        self._settled(session, job, cause, event.seq)
+        reply = self._replies.change_reply(
+            session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
+        )
+        self._replies.deliver(session, job, reply, settled=True)
+
+    def foreign(self, session: ArmSession, slot: Slot, read: Message, connection: str) -> None:
+        """Another writer changed a slot: it is reported, what is desired stays."""
+        state = session.state
+        before = state.reported[slot]
+        by = Author(FOREIGN_USER, connection, proven=False)
+        state.rev += 1
+        state.last_rev[slot] = state.rev
+        self.observe(session, slot, read)
+        if slot[0] == MODE_KEY:
+            session.mode_by = by
+        self._ledger.put_slot(session, slot)
+        event = self._ledger.emit(
+            session,
+            event_of(slot),
+            cause="foreign",
+            stage=Stage.APPLIED.value,
+            by=by,
+            rev=state.rev,
+            change=event_change(slot, before, read),
+            mode=mode_of(read),
+        )
+        self._ledger.log_revision(session, slot, before, by, "", "foreign", event.seq)
+        self.changed(session, slot)
+
+    def raised(self, session: ArmSession, name: str, connection: str) -> None:
+        """The arm raised an event that carries no value of ours."""
+        by = Author(FOREIGN_USER, connection, proven=False)
+        self._ledger.emit(
+            session, name, cause="foreign", stage=Stage.APPLIED.value, by=by, rev=session.state.rev, change=None
+        )
+        self._ledger.store.flush_soon()
+
+    def expire_handle(self, session: ArmSession, entry: HandleEntry) -> None:
+        """A handle whose connection was silent for too long gets its last notice and ends."""
+        by = Author(entry.user, entry.conn, proven=False)
+        self._ledger.emit(
+            session, HANDLE_EXPIRED, cause="expired", stage=Stage.APPLIED.value, by=by, rev=session.state.rev, to=entry
+        )
+        self._ledger.store.flush_soon()
+
+    def changed(self, session: ArmSession, slot: Slot) -> None:
+        """Publish the documents that a settled slot shows in, and commit."""
+        self._documents.mark(session, "config", "reported")
+        if slot[0] == MODE_KEY:
+            self._documents.mark(session, "mode")
+        self._ledger.store.flush_soon()
+
+    def _settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+        """Close the books of a change."""
+        state, slot = session.state, job.slot
+        job.phase = Phase.DONE
+        job.cancel_timers()
+        state.unsettled -= 1
+        left = state.pending.get(slot, 1) - 1
+        if left:
+            state.pending[slot] = left
+        else:
+            state.pending.pop(slot, None)
+            state.pending_rev.pop(slot, None)
+        self._unsettled.pop(job.request_n, None)
+        self._ledger.update_change(job, ChangeState.SETTLED, outcome, seq)
+        self._ledger.audit(
+            at=self._ledger.clock.now_us(),
+            request=job.request_id,
+            arm=state.arm,
+            rev=job.rev,
+            slot=slot,
+            decision=outcome,
+        )
+        self.changed(session, slot)
+
+    def _return_desired(self, session: ArmSession, job: ChangeJob) -> None:
+        """Refusal reverts only its own: if the slot's desired still comes from it, an earlier wish counts again."""
+        state, slot = session.state, job.slot
+        if not job.rev or state.desired_rev.get(slot) != job.rev:
+            return
+        before = state.desired[slot]
+        earlier = [
+            other
+            for other in session.unsettled()
+            if other is not job and other.slot == slot and 0 < other.rev < job.rev
+        ]
+        wish = earlier[-1].wanted if earlier else None
+        self._ledger.desire(session, slot, wish if wish is not None else state.reported[slot])
+        if earlier:
+            state.desired_rev[slot] = earlier[-1].rev
+        session.reverts += 1
+        self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+
+
+def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
+    """ROUNDED or CLAMPED, for a Set."""
+    if job.verb is Verb.RESET or ending not in (Ending.ROUNDED, Ending.CLAMPED):
+        return ()
+    path = job.item.field or job.item.key
+    if ending is Ending.ROUNDED:
+        return (Warned("ROUNDED", f"{path}: the arm holds the value rounded to its resolution", path),)
+    return (Warned("CLAMPED", f"{path}: the arm took less than was asked", path),)
+
+
+def refusal_of_arm(code: int, sub_code: int, name: str, text: str) -> BrokerError:
+    """The error of a change that the arm refused, with the arm's own pair."""
+    return BrokerError("arm_refused", f"the arm refused: {text}", own=(code, sub_code, name))

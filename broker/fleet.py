@@ -1,0 +1,52 @@
+"""The arms of the settings: one session and one adapter each."""
+
+from broker.arm_session import ArmSession
+from broker.settings import Settings
+from devices.adapter import ArmFleet
+from devices.registry import adapter_class
+from handlers.arm_state import ArmState, HandleEntry
+from handlers.rpc_table import SERVICE_METHODS
+
+SIMULATED = "simulated"
+
+
+class Fleet:
+    """Builds the sessions of all arms; adapters of one kind share what they share.
+
+    Raises:
+        ArmError: an adapter or one of its settings cannot be used.
+    """
+
+    def __init__(self, settings: Settings, handles: dict[int, HandleEntry]) -> None:
+        self._fleets: dict[str, ArmFleet] = {}
+        self.sessions: dict[str, ArmSession] = {}
+        for arm in settings.arm:
+            fleet = self._fleets.get(arm.adapter)
+            if fleet is None:
+                directory = settings.data_dir / "adapters" / arm.adapter
+                directory.mkdir(parents=True, exist_ok=True)
+                fleet = self._fleets[arm.adapter] = adapter_class(arm.adapter).open_fleet(directory)
+            options = dict(arm.options)
+            simulated = arm.adapter == SIMULATED
+            if simulated:
+                options.setdefault("latency_ms", settings.sim.latency_ms)
+            adapter = fleet.arm(arm.id, arm.model, options)
+            state = ArmState(
+                arm=arm.id,
+                adapter=arm.adapter,
+                methods=adapter.methods | SERVICE_METHODS,
+                resolution_rad=adapter.resolution_rad,
+                model=arm.model,
+                strict=settings.checks.strict,
+                queue_limit=settings.arm_defaults.queue,
+                faults_allowed=simulated and settings.sim.faults,
+                handles=handles,
+            )
+            self.sessions[arm.id] = ArmSession(state, adapter, model=arm.model)
+
+    async def close(self) -> None:
+        """Close every adapter, then what they share."""
+        for session in self.sessions.values():
+            await session.adapter.close()
+        for fleet in self._fleets.values():
+            fleet.close()

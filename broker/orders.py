@@ -1,0 +1,114 @@
+"""What handlers order of the shell: handles, queries, faults."""
+
+from typing import Any
+
+import msgspec
+
+from broker.arm_session import ArmSession
+from broker.blobs import unpack
+from broker.documents import Documents
+from broker.ledger import Ledger
+from broker.notices import Notices
+from broker.store.rows import PastChange
+from devices.adapter import ArmRefusedError, FaultyArm
+from handlers.config_items import ITEMS, slot_name
+from handlers.outcome import (
+    Answer,
+    CloseHandle,
+    EventsQuery,
+    FaultOrder,
+    HistoryQuery,
+    OpenHandle,
+    Outcome,
+)
+from handlers.request import Request
+from schema.codecs.plain import bare
+from schema.codecs.times import format_time
+from schema.envelope import Stage
+from schema.errors import BrokerError
+from schema.messages import Empty, NotificationHandle
+
+NO_BOUND = (1 << 63) - 1
+PAGE_BYTES = 60_000 - 2_000
+"""Most bytes of the events of one page: a page stays under 60 KiB with the reply around it."""
+
+
+class Orders:
+    """Carries out orders at once."""
+
+    def __init__(self, ledger: Ledger, notices: Notices, documents: Documents) -> None:
+        self._ledger = ledger
+        self._notices = notices
+        self._documents = documents
+
+    def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
+        """Do what is ordered, and the answer.
+
+        Raises:
+            BrokerError: the simulated arm refuses the fault.
+        """
+        match order:
+            case OpenHandle(topic):
+                identifier = self._notices.open(request.user, request.conn, session.arm, topic)
+                return Answer(NotificationHandle(identifier), Stage.STORED)
+            case CloseHandle(identifier):
+                self._notices.close(identifier)
+                return Answer(Empty(), Stage.STORED)
+            case HistoryQuery():
+                return self._history(session, order)
+            case EventsQuery():
+                return self._events(session, order)
+            case FaultOrder(fault):
+                adapter = session.adapter
+                if not isinstance(adapter, FaultyArm):
+                    raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
+                try:
+                    adapter.inject(fault)
+                except ArmRefusedError as refused:
+                    own = (refused.code, refused.sub_code, refused.name)
+                    raise BrokerError("arm_refused", str(refused), own=own) from refused
+                return Answer({}, Stage.STORED)
+            case _:
+                raise TypeError(type(order).__name__)
+
+    def _history(self, session: ArmSession, query: HistoryQuery) -> Answer:
+        page = self._ledger.store.history(
+            session.arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
+        )
+        return Answer({"changes": [_past(change) for change in page.changes], "more": page.more})
+
+    def _events(self, session: ArmSession, query: EventsQuery) -> Answer:
+        page = self._ledger.store.events(session.arm, query.after_seq, query.limit, PAGE_BYTES)
+        return Answer(
+            {
+                "events": [msgspec.json.decode(row.body) for row in page.events],
+                "first_seq": page.first_seq,
+                "head_seq": page.head_seq,
+                "more": page.more,
+            }
+        )
+
+
+def _past(change: PastChange) -> dict[str, Any]:
+    """One entry of GetHistory."""
+    item = ITEMS.get(change.key)
+
+    def value(blob: bytes | None) -> Any:
+        if blob is None or item is None:
+            return None
+        return bare(unpack(blob, item.message), item.field)
+
+    return {
+        "rev": change.rev,
+        "seq": change.seq,
+        "at": format_time(change.settled_at_us or change.at_us),
+        "by": {"user": change.user, "connection": change.conn, "proven": change.proven},
+        "request_id": change.request_id,
+        "method": change.method,
+        "item": change.key,
+        "slot": slot_name((change.key, change.mode)),
+        "before": value(change.before),
+        "after": value(change.after),
+        "reason": change.reason,
+        "outcome": change.outcome or change.state,
+    }

@@ -1,0 +1,123 @@
+"""What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
+
+from broker.arm_session import ArmSession
+from broker.blobs import unpack, unpack_description
+from broker.jobs import Address, ChangeJob, Phase, Waiter
+from broker.ledger import Ledger
+from broker.quarantine import STARTS
+from broker.replies import Replies, from_outcome
+from broker.settler import Settler
+from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
+from handlers.config_items import ITEMS
+from schema.arms import Verb
+from schema.envelope import Author, Stage, Wait
+from schema.errors import BrokerError
+
+
+def restore_arm(session: ArmSession, row: ArmRow) -> None:
+    """The counters and description of an arm."""
+    state = session.state
+    state.rev, state.seq, state.adopted = row.rev, row.seq, row.adopted
+    state.read_at_us, state.mode_seen_at_us = row.read_at_us, row.mode_seen_at_us
+    session.cmd_seq, session.published_seq = row.cmd_seq, row.published_seq
+    session.serial, session.description = row.serial, row.description
+    if row.description:
+        state.description = unpack_description(row.description)
+
+
+def restore_item(session: ArmSession, row: ItemRow) -> None:
+    """One slot of an arm; an item of another version is passed over."""
+    item = ITEMS.get(row.key)
+    if item is None:
+        return
+    slot, state = (row.key, row.mode), session.state
+    state.desired[slot] = unpack(row.desired, item.message)
+    state.reported[slot] = unpack(row.reported, item.message)
+    state.desired_rev[slot], state.last_rev[slot] = row.desired_rev, row.last_rev
+
+
+def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
+    """All arms that the settings still name."""
+    for arm in loaded.arms:
+        if (session := sessions.get(arm.arm)) is not None:
+            restore_arm(session, arm)
+    for item in loaded.items:
+        if (session := sessions.get(item.arm)) is not None:
+            restore_item(session, item)
+    for (arm_id, topic), seq in loaded.topic_heads.items():
+        if (session := sessions.get(arm_id)) is not None:
+            session.heads[topic] = seq
+
+
+def _job(row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
+    """The job of a change that was not settled."""
+    item = ITEMS[row.key]
+    expires = 0.0
+    if row.expires_us:
+        expires = ledger.clock.monotonic() + (row.expires_us - ledger.clock.now_us()) / 1e6
+    job = ChangeJob(
+        n=row.n,
+        request_n=row.request_n,
+        rev=row.rev,
+        slot=(row.key, row.mode),
+        item=item,
+        verb=Verb(row.verb),
+        wanted=unpack(row.after, item.message) if row.after is not None else None,
+        loosening=row.loosening,
+        unchanged=row.rev == 0,
+        author=Author(row.user, row.conn, row.proven),
+        request_id=row.request_id,
+        method=row.method,
+        reason=row.reason,
+        expires=expires,
+        at_us=row.at_us,
+        phase=Phase.ACCEPTED if row.state == ChangeState.ACCEPTED else Phase.WRITING,
+        epoch=row.epoch,
+        cmd_seq=row.cmd_seq,
+        committed=True,
+        recovered=True,
+        resumed=row.state != ChangeState.ACCEPTED,
+    )
+    if request is not None and request.outcome:
+        job.replied = Stage.STORED
+    elif request is not None:
+        address = Address(request.address, request.correlation, request.codec)
+        job.waiters.append(Waiter(address, request.id, Wait.APPLIED, request.n))
+    return job
+
+
+def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler) -> None:
+    """Put the changes that were not settled back into the queues of their arms, in order."""
+    requests = {row.n: row for row in loaded.open_requests}
+    for row in loaded.open_changes:
+        session = sessions.get(row.arm)
+        if session is None:
+            continue
+        job = _job(row, requests.get(row.request_n), ledger)
+        state = session.state
+        state.unsettled += 1
+        state.pending[job.slot] = state.pending.get(job.slot, 0) + 1
+        if job.rev:
+            state.pending_rev[job.slot] = job.rev
+        if job.request_n:
+            settler.unsettled[job.request_n] = job
+        job.reverts = session.reverts
+        job.before = state.reported.get(job.slot)
+        if row.starts >= STARTS:
+            text = f"the service ended uncleanly {row.starts} times while this change was open"
+            settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
+        else:
+            session.jobs.append(job)
+            settler.deadlines.start(session, job)
+
+
+def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:
+    """Events and replies that the MQTT server may not have, before anything new."""
+    for arm, rows in loaded.unpublished.items():
+        if (session := sessions.get(arm)) is not None:
+            for row in rows:
+                ledger.publish_again(session, row)
+    for request in loaded.open_requests:
+        if request.reply_open and request.outcome:
+            address = Address(request.address, request.correlation, request.codec)
+            replies.give(address, from_outcome(request.outcome, request.method), request.n, request.outcome)

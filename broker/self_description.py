@@ -1,0 +1,135 @@
+"""What the service says of itself: `meta/...` and `svc/<instance>`."""
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from broker.arm_session import ArmSession
+from broker.settings import Settings
+from broker.topics import Topics
+from handlers.config_items import CONFIG_ITEMS
+from handlers.notifications import HANDLES_PER_CONNECTION
+from handlers.rpc_table import RPC_TABLE
+from schema.codecs import CODECS
+from schema.codecs.plain import to_plain
+from schema.codecs.times import format_time
+from schema.enums import ControlMode, ServiceVersion
+from schema.envelope import PAYLOAD_LIMIT
+from schema.errors import ERRORS
+from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, event_topic
+
+NOTICE = (
+    "armbroker is not a safety function: it guards nobody; safety-rated limits stay in the arm's controller, "
+    "and other writers can change an arm at any time."
+)
+_SERVICE = 16
+
+
+def service_version() -> str:
+    """The version of the installed package; `0` when it is not installed."""
+    try:
+        return version("armbroker")
+    except PackageNotFoundError:
+        return "0"
+
+
+def presence(state: str, since_us: int, epoch: int) -> dict[str, Any]:
+    """The document `svc/<instance>`."""
+    return {"state": state, "since": format_time(since_us), "version": service_version(), "epoch": epoch}
+
+
+def service(settings: Settings, epoch: int) -> dict[str, Any]:
+    """The document `meta/service`."""
+    return {
+        "name": "armbroker",
+        "version": service_version(),
+        "protocol": 1,
+        "epoch": epoch,
+        "root": settings.root,
+        "instance": settings.instance,
+        "identity": settings.mqtt.identity,
+        "methods": sorted(RPC_TABLE),
+        "codecs": list(CODECS),
+        "limits": {
+            "payload": PAYLOAD_LIMIT,
+            "queue": settings.arm_defaults.queue,
+            "handles": HANDLES_PER_CONNECTION,
+        },
+        "service_version": {"service": _SERVICE, "version": ServiceVersion.CURRENT_VERSION.value},
+        "notice": NOTICE,
+    }
+
+
+def errors() -> dict[str, Any]:
+    """The document `meta/errors`."""
+    return {
+        "errors": [
+            {
+                "kind": kind,
+                "code": row.code.value,
+                "names": list(row.names),
+                "retry": row.retry.value,
+                "text": row.text,
+                "remedy": row.remedy,
+            }
+            for kind, row in ERRORS.items()
+        ]
+    }
+
+
+def asyncapi(settings: Settings) -> dict[str, Any]:
+    """The document `meta/asyncapi`: the topics as an AsyncAPI 3 document."""
+    topics = Topics(settings.root)
+    channels = {
+        "request": (topics.request("{user}", "{conn}", "{arm}", "{method}"), "One request"),
+        "reply": (topics.reply("{user}", "{conn}", "{leaf}"), "The reply"),
+        "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle"),
+        "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events"),
+        "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events"),
+        "outcomeEvent": (
+            topics.event("{arm}", event_topic(CHANGE_NOT_APPLIED)),
+            "Accepted changes that did not become what was asked",
+        ),
+        "state": (topics.state("{arm}", "{document}"), "Retained documents of an arm"),
+        "service": (topics.service("{instance}"), "Presence of the service"),
+    }
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "armbroker", "version": service_version(), "description": NOTICE},
+        "defaultContentType": "application/json",
+        "channels": {
+            name: {
+                "address": address,
+                "description": text,
+                "parameters": {
+                    level[1:-1]: {} for level in address.split("/") if level.startswith("{") and level.endswith("}")
+                },
+            }
+            for name, (address, text) in channels.items()
+        },
+        "operations": {
+            name: {
+                "action": "receive" if name == "request" else "send",
+                "channel": {"$ref": f"#/channels/{name}"},
+            }
+            for name in channels
+        },
+    }
+
+
+def factsheet(session: ArmSession) -> dict[str, Any]:
+    """The document `meta/factsheet/<arm>`."""
+    state = session.state
+    document: dict[str, Any] = {"arm": state.arm, "adapter": state.adapter, "model": session.model}
+    description = state.description
+    if description is not None:
+        document["model"] = description.model
+        document["serial"] = description.serial
+        document["joints"] = [{"name": joint.name, "type": joint.type} for joint in description.joints]
+        document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
+        document["notes"] = list(description.notes)
+    document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32"}
+    document["methods"] = sorted(state.methods)
+    document["items"] = [item.key for item in CONFIG_ITEMS]
+    modes = description.modes_settable if description is not None else ()
+    document["modes_settable"] = [ControlMode(mode).name for mode in modes]
+    return document

@@ -1,0 +1,287 @@
+"""One run of the service on one store: everything is built anew from what is committed."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import structlog
+
+from broker import recovery, self_description
+from broker.acceptor import Acceptor
+from broker.arm_session import ArmSession
+from broker.clock import Clock
+from broker.documents import NAMES, Documents
+from broker.fleet import Fleet
+from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
+from broker.ledger import Ledger
+from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
+from broker.mqttium_link import MqttiumLink
+from broker.notices import Notices
+from broker.orders import Orders
+from broker.outbox import Outbox, Publication
+from broker.principals import Principals
+from broker.quarantine import META_KEY, Quarantine
+from broker.queues import Queues
+from broker.reconciler import Reconciler
+from broker.replies import JSON, Replies
+from broker.settings import Settings
+from broker.settler import Settler
+from broker.store.errors import StoreFullError
+from broker.store.rows import Loaded
+from broker.store.store import Store
+from broker.topics import Topics
+from schema.errors import BrokerError
+
+log = structlog.get_logger()
+
+FIRST_CONTACT_S = 2.0
+"""How long a start waits for its arms before it takes requests."""
+DRAIN_S, FLUSH_S = 10.0, 5.0
+"""How long an end waits for changes to settle, and for the MQTT server to take what is owed."""
+HOUR_S, MINUTE_S = 3600.0, 60.0
+
+
+LinkMaker = Callable[[LinkConfig], MqttLink]
+
+
+class Service:
+    """The parts of one run, and their life; `make_link` makes what speaks MQTT."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        loaded: Loaded,
+        clock: Clock,
+        tasks: asyncio.TaskGroup,
+        make_link: LinkMaker = MqttiumLink,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._settings, self._store, self._loaded, self._clock = settings, store, loaded, clock
+        self._tasks = tasks
+        self._own: list[asyncio.Task[None]] = []
+        self._opened = False
+        self._topics = topics = Topics(settings.root)
+        self._since_us = clock.now_us()
+        epoch, codec = loaded.epoch, JSON
+        self._link = make_link(self._link_config())
+        self._outbox = outbox = Outbox(self._link, loop)
+        self._documents = documents = Documents(
+            outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
+        )
+        self._notices = notices = Notices(
+            store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
+            first=loaded.next_handle,
+        )  # fmt: skip
+        self._ledger = ledger = Ledger(
+            store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
+            principals=Principals(store, loaded.principals), topics=topics, codec=codec,
+            next_change=loaded.next_change_n,
+        )  # fmt: skip
+        documents.after_commit = ledger.after_commit
+        self._replies = replies = Replies(ledger)
+        self._queues = queues = Queues(tasks)
+        self._settler = settler = Settler(
+            ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
+            pending_max_age_us=settings.arm_defaults.pending_max_age_us,
+        )  # fmt: skip
+        self._reconciler = Reconciler(
+            ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
+            describe=self._publish_factsheet,
+        )  # fmt: skip
+        settler.reach = self._reconciler.reach
+        queues.serve(self)
+        self._fleet = Fleet(settings, notices.handles)
+        self.sessions = self._fleet.sessions
+        self._acceptor = Acceptor(
+            link=self._link, ledger=ledger, replies=replies, settler=settler,
+            orders=Orders(ledger, notices, documents), notices=notices,
+            quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
+            sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ the worker of the queues
+
+    async def settle(self, session: ArmSession, job: ChangeJob) -> None:
+        """See `Worker`."""
+        await self._settler.settle(session, job)
+
+    async def contact(self, session: ArmSession, job: ContactJob) -> None:
+        """See `Worker`."""
+        await self._reconciler.contact(session, job)
+
+    async def follow(self, session: ArmSession, job: FollowJob) -> None:
+        """See `Worker`."""
+        await self._reconciler.follow(session, job)
+
+    async def forward(self, session: ArmSession, job: ForwardJob) -> None:
+        """See `Worker`."""
+        await self._reconciler.forward(session, job)
+
+    # ------------------------------------------------------------------ life
+
+    async def start(self) -> None:
+        """Restore, connect, publish what is owed, reach the arms, then take requests.
+
+        Raises:
+            LinkError: the MQTT server cannot be reached.
+        """
+        recovery.restore(self.sessions, self._loaded)
+        self._link.on_session(self._on_session)
+        present = await self._link.open()
+        self._opened = True
+        log.info("started", epoch=self._loaded.epoch, arms=len(self.sessions), session_present=present)
+        recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies)
+        for session in self.sessions.values():
+            session.adapter.watch(partial(self._reconciler.on_notice, session))
+            session.jobs.append(ContactJob(connect=True, why="start"))
+        recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
+        self._forget_removed()
+        self._publish_all()
+        await self._first_contact()
+        for name, work in (
+            ("accept", self._acceptor.run()),
+            ("acknowledge", self._acceptor.acknowledge()),
+            ("each minute", self._each_minute()),
+            ("each hour", self._each_hour()),
+        ):
+            task = self._tasks.create_task(work, name=name)
+            task.add_done_callback(self._ended)
+            self._own.append(task)
+
+    async def _first_contact(self) -> None:
+        """Wait until every arm was tried once, for a while at most."""
+        for session in self.sessions.values():
+            self._queues.kick(session)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._reconciler.all_met(self.sessions.values()), FIRST_CONTACT_S)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A background task that ends ends the run."""
+        if not task.cancelled() and task.exception() is None and not self._acceptor.closing:
+            self._tasks.create_task(_fail(f"{task.get_name()} ended"))
+
+    async def close(self, *, drain: bool) -> None:
+        """Stop reading, let changes settle (`drain`), publish what is owed, disconnect.
+
+        When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
+        """
+        self._acceptor.closing = True
+        drain = drain and self._store.error is None
+        for task in self._own:
+            if task.get_name() == "accept" or not drain:
+                task.cancel()
+        self._reconciler.close()
+        if drain:
+            await self._settle()
+            self._publish_presence("offline")
+            await self._flush()
+        elif isinstance(self._store.error, StoreFullError):
+            text = "the disk of the store is full. Nothing was changed; send the same request again"
+            self._acceptor.refuse_uncommitted(BrokerError("store_unavailable", text))
+            await self._flush()
+        self._end_work()
+        await self._link.close(will=not drain)
+        await self._fleet.close()
+        log.info("ended", drained=drain)
+
+    async def _settle(self) -> None:
+        """Wait until every change has an end, for a while at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while self._queues.running or not self._store.settled:
+                    await self._ledger.committed()
+                    await self._queues.idle()
+
+    async def _flush(self) -> None:
+        """Wait until the MQTT server took everything, for a while at most."""
+        try:
+            await asyncio.wait_for(self._outbox.drained(), FLUSH_S)
+        except TimeoutError:
+            log.warning("flush_ended", backlog=self._outbox.backlog)
+
+    def _end_work(self) -> None:
+        """No task and no timer of this run goes on."""
+        for task in self._own:
+            task.cancel()
+        self._queues.cancel()
+        self._settler.close()
+        self._documents.close()
+        self._outbox.close()
+
+    # ------------------------------------------------------------------ documents
+
+    def _link_config(self) -> LinkConfig:
+        mqtt = self._settings.mqtt
+        offline = self_description.presence("offline", self._since_us, self._loaded.epoch)
+        return LinkConfig(
+            url=mqtt.url,
+            client_id=self._settings.client_id,
+            filters=(self._topics.request_filter,),
+            user=mqtt.user,
+            password=self._settings.password(),
+            ca_file=self._settings.ca_path,
+            will=Will(self._topics.service(self._settings.instance), JSON.encode_document(offline)),
+        )
+
+    def _on_session(self, present: bool) -> None:
+        """Each connection says that we are here; a lost session means that retained documents may be lost too."""
+        if present:
+            self._publish_presence("online")
+        elif self._opened:
+            log.warning("mqtt_session_lost")
+            self._publish_all()
+
+    def _publish_all(self) -> None:
+        """Everything retained."""
+        self._publish_presence("online")
+        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._loaded.epoch))
+        self._retain(self._topics.meta("errors"), self_description.errors())
+        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
+        for session in self.sessions.values():
+            names = NAMES if session.state.adopted else ("presence",)
+            self._documents.mark(session, *names)
+            self._publish_factsheet(session)
+
+    def _publish_presence(self, state: str) -> None:
+        document = self_description.presence(state, self._since_us, self._loaded.epoch)
+        self._retain(self._topics.service(self._settings.instance), document)
+
+    def _publish_factsheet(self, session: ArmSession) -> None:
+        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
+
+    def _retain(self, topic: str, document: dict[str, Any]) -> None:
+        self._outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
+
+    def _forget_removed(self) -> None:
+        """Clear the retained topics of arms that the settings no longer name."""
+        for row in self._loaded.arms:
+            if row.arm not in self.sessions:
+                for name in NAMES:
+                    self._outbox.send(Publication(self._topics.state(row.arm, name), b"", retain=True))
+                self._outbox.send(Publication(self._topics.meta(f"factsheet/{row.arm}"), b"", retain=True))
+
+    # ------------------------------------------------------------------ upkeep
+
+    async def _each_minute(self) -> None:
+        """End handles whose connection is silent."""
+        while True:
+            await asyncio.sleep(MINUTE_S)
+            for entry in self._notices.expired():
+                if (session := self.sessions.get(entry.arm)) is not None:
+                    self._settler.endings.expire_handle(session, entry)
+
+    async def _each_hour(self) -> None:
+        """Drop what need not be kept, and repair what the MQTT server may have lost."""
+        while True:
+            await asyncio.sleep(HOUR_S)
+            purged = await self._store.purge(self._clock.now_us())
+            log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
+            self._publish_all()
+
+
+async def _fail(why: str) -> None:
+    """End the run: something that should run for ever did not."""
+    raise LinkError(why)

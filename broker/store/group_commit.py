@@ -1,0 +1,170 @@
+"""Group commit: rows gather in a batch while the one before it is written."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+from broker.store.batch import Batch
+from broker.store.errors import StoreBrokenError, StoreError, store_error
+from broker.store.reader import Reader
+from broker.store.rows import RequestRow
+from broker.store.writer import Writer
+
+_LATER_S = 0.05
+
+
+class GroupCommit(Reader):
+    """Hands batches to the writer, one at a time, and calls back on the event loop; for the loop's thread.
+
+    Rows go into `batch`, then `flush_soon` is called. What is read is what is committed, except that requests are found
+    as soon as they are in a batch.
+    """
+
+    def __init__(self, path: Path, writer: Writer) -> None:
+        super().__init__(path)
+        self._writer = writer
+        self._batch = Batch()
+        self._committing: Batch | None = None
+        self._commit: Future[None] | None = None
+        self._scheduled = False
+        self._later: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._failed: asyncio.Future[None] | None = None
+        self._error: StoreError | None = None
+
+    @property
+    def batch(self) -> Batch:
+        """The open batch."""
+        return self._batch
+
+    def flush_soon(self) -> None:
+        """Commit the open batch: at the end of this turn of the event loop, or when the present commit ends."""
+        if self._scheduled:
+            return
+        self._scheduled = True
+        if self._committing is None:
+            self._running_loop().call_soon(self._hand_over)
+
+    def flush_later(self) -> None:
+        """Commit the open batch within 50 ms: for marks that nobody waits for."""
+        if self._later is None:
+            self._later = self._running_loop().call_later(_LATER_S, self._flush_now)
+
+    def _flush_now(self) -> None:
+        self._later = None
+        self.flush_soon()
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was put into a batch is committed; never again once the store failed."""
+        return self._error is None and self._committing is None and not self._batch.due
+
+    @property
+    def committing(self) -> bool:
+        """Whether a batch is being written now."""
+        return self._commit is not None
+
+    @property
+    def error(self) -> StoreError | None:
+        """The error after which nothing more is committed."""
+        return self._error
+
+    @property
+    def failed(self) -> "asyncio.Future[None]":
+        """Ends with the StoreError after which nothing more is committed."""
+        if self._failed is None or self._failed.cancelled():
+            self._failed = self._running_loop().create_future()
+            if self._error is not None:
+                self._failed.set_exception(self._error)
+        return self._failed
+
+    def known(self, user: str, conn: str, request_id: str) -> RequestRow | None:
+        """The request of that name with its latest outcome, committed or not."""
+        for batch in self._uncommitted():
+            n = batch.request_numbers.get((user, conn, request_id))
+            if n is not None:
+                return self._latest(batch.requests[n])
+        row = self.find(user, conn, request_id)
+        return None if row is None else self._latest(row)
+
+    def request(self, n: int) -> RequestRow | None:
+        """The request of that number with its latest outcome, committed or not."""
+        for batch in self._uncommitted():
+            if n in batch.requests:
+                return self._latest(batch.requests[n])
+        row = super().request(n)
+        return None if row is None else self._latest(row)
+
+    def _drain(self) -> None:
+        """Commit everything and call back at once; blocks."""
+        while self._error is None and (self._commit is not None or self._batch.due):
+            if self._commit is None:
+                self._hand_over()
+            else:
+                self._commit.exception()
+                self._ended(self._commit)
+
+    def _hand_over(self) -> None:
+        self._scheduled = False
+        if self._commit is not None or self._error is not None or not self._batch.due:
+            return
+        self._committing, self._batch = self._batch, Batch()
+        self._commit = self._writer.commit(self._committing)
+        self._commit.add_done_callback(self._tell_loop)
+
+    def _tell_loop(self, commit: "Future[None]") -> None:
+        """Runs in the writer thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: close() waits for the commit itself
+                self._loop.call_soon_threadsafe(self._ended, commit)
+
+    def _ended(self, commit: "Future[None]") -> None:
+        if commit is not self._commit or self._committing is None:
+            return
+        callbacks = self._committing.callbacks
+        self._committing = self._commit = None
+        error = commit.exception()
+        if error is not None:
+            self._fail(store_error(error))
+            return
+        if self._scheduled:
+            self._hand_over()
+        try:
+            for callback in callbacks:
+                callback()
+        except Exception as failure:  # noqa: BLE001 - whatever it was, memory and store no longer agree
+            broken = StoreBrokenError(f"a callback failed: {failure!r}")
+            broken.__cause__ = failure
+            self._fail(broken)
+
+    def _fail(self, error: StoreError) -> None:
+        if self._error is None:
+            self._error = error
+            if self._failed is not None and not self._failed.done():
+                self._failed.set_exception(error)
+
+    def _uncommitted(self) -> Iterator[Batch]:
+        if self._committing is not None:
+            yield self._committing
+        yield self._batch
+
+    def _latest(self, row: RequestRow) -> RequestRow:
+        for batch in self._uncommitted():
+            row = batch.latest(row)
+        return row
+
+    def _fail_from_thread(self, error: StoreError) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: the next start finds it again
+                self._loop.call_soon_threadsafe(self._fail, error)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop_runs()
+        return self._loop
+
+    def _loop_runs(self) -> None:
+        """Called once, when the event loop is first met."""

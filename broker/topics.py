@@ -1,0 +1,109 @@
+"""Every topic of the service is built and parsed here."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
+_LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+ROOT_LEVELS = 5
+
+
+@lru_cache(maxsize=65_536)
+def is_name(text: str) -> bool:
+    """Whether a level is a user, connection or arm id."""
+    return _NAME.match(text) is not None
+
+
+def is_leaf(text: str) -> bool:
+    """Whether a level can end a reply topic, and an id can be one."""
+    return _LEAF.match(text) is not None
+
+
+class RequestTopic(NamedTuple):
+    """The levels of a request topic; `arm` and `method` are as they came."""
+
+    user: str
+    conn: str
+    arm: str
+    method: str
+
+
+class PublicTopic(NamedTuple):
+    """Where something for everybody stands: family `evt`, `state` or `svc`; arm (svc: the instance); levels below."""
+
+    family: str
+    arm: str
+    below: str
+
+
+class Topics:
+    """Topics below one root; `+` as a level builds a filter.
+
+    Raises:
+        ValueError: the root has not 1 to 5 levels of names.
+    """
+
+    def __init__(self, root: str) -> None:
+        levels = root.split("/")
+        if len(levels) > ROOT_LEVELS or not all(map(is_name, levels)):
+            raise ValueError(
+                f"root {root!r}: 1 to {ROOT_LEVELS} levels of letters, digits, '.', '_' and '-' are needed"
+            )
+        self._base = f"{root}/v1"
+        self._requests = f"{self._base}/req/"
+        self._replies = f"{self._base}/res/"
+        self.request_filter = f"{self._base}/req/#"
+
+    def request(self, user: str, conn: str, arm: str, method: str) -> str:
+        """Where a client's request goes."""
+        return f"{self._requests}{user}/{conn}/{arm}/{method}"
+
+    def parse_public(self, topic: str) -> PublicTopic | None:
+        """The levels of a topic that everybody may read; None for every other."""
+        if not topic.startswith(f"{self._base}/"):
+            return None
+        family, _, rest = topic[len(self._base) + 1 :].partition("/")
+        arm, _, below = rest.partition("/")
+        return PublicTopic(family, arm, below) if family in {"evt", "state", "svc"} and arm else None
+
+    def parse_request(self, topic: str) -> RequestTopic | None:
+        """The levels of a request topic; None if their number, the user or the connection is bad."""
+        if not topic.startswith(self._requests):
+            return None
+        levels = topic[len(self._requests) :].split("/")
+        if len(levels) != len(RequestTopic._fields) or not is_name(levels[0]) or not is_name(levels[1]):
+            return None
+        return RequestTopic(*levels)
+
+    def is_reply_of(self, topic: str, user: str) -> bool:
+        """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""
+        start = f"{self._replies}{user}/"
+        if not topic.startswith(start):
+            return False
+        levels = topic[len(start) :].split("/")
+        return len(levels) == len(("x", "leaf")) and is_name(levels[0]) and is_leaf(levels[1])
+
+    def reply(self, user: str, conn: str, leaf: str) -> str:
+        """Where a reply goes without a Response Topic."""
+        return f"{self._replies}{user}/{conn}/{leaf}"
+
+    def notice(self, user: str, conn: str, handle: int | str) -> str:
+        """Where the notices of a handle go."""
+        return f"{self._base}/ntf/{user}/{conn}/{handle}"
+
+    def event(self, arm: str, below: str) -> str:
+        """Where an event goes; `below` as `schema.events.event_topic` says."""
+        return f"{self._base}/evt/{arm}/{below}"
+
+    def state(self, arm: str, document: str) -> str:
+        """Where a document of an arm is retained."""
+        return f"{self._base}/state/{arm}/{document}"
+
+    def meta(self, name: str) -> str:
+        """Where a self-description is retained: `service`, `errors`, `asyncapi`, `factsheet/<arm>`."""
+        return f"{self._base}/meta/{name}"
+
+    def service(self, instance: str) -> str:
+        """Where the presence of a service instance is retained."""
+        return f"{self._base}/svc/{instance}"

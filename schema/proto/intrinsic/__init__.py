@@ -1,0 +1,1 @@
+"""Wire-compatible definitions of the part of `intrinsic_proto` in use."""

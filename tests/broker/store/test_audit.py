@@ -1,0 +1,98 @@
+import hashlib
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from broker.store.audit import ANCHOR, check_audit
+from broker.store.errors import StoreBrokenError
+from broker.store.store import FILE, Store
+
+
+@pytest.fixture
+def directory(reopen: Callable[[], Store], tmp_path: Path) -> Path:
+    """A closed store with three audit entries."""
+    store = reopen()
+    for entry in (b"one", b"two", b"three"):
+        store.batch.audit(entry)
+    store.close()
+    return tmp_path / "store"
+
+
+def edit(directory: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(directory / FILE, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_entries_are_chained(directory: Path) -> None:
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        rows = connection.execute("SELECT n, prev, entry, hash FROM audit ORDER BY n").fetchall()
+    prev = bytes(32)
+    for number, (n, said_prev, entry, said) in enumerate(rows, 1):
+        assert (n, said_prev) == (number, prev)
+        prev = hashlib.sha256(n.to_bytes(8, "big") + prev + entry).digest()
+        assert said == prev
+    assert [row[2] for row in rows] == [b"one", b"two", b"three"]
+
+
+def test_the_chain_goes_on_after_a_restart(directory: Path) -> None:
+    store = Store.open(directory, lambda: 0)
+    store.batch.audit(b"four")
+    store.close()
+    store = Store.open(directory, lambda: 0)
+    assert store.audit_head().n == 4
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE audit SET entry = x'00' WHERE n = 2", "audit entry 2 was changed"),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE n = 2", "audit entry 2 was changed"),
+        ("UPDATE audit SET prev = zeroblob(32) WHERE n = 2", "audit entry 2 was changed"),
+        ("DELETE FROM audit WHERE n = 1", "audit entry 1 is missing"),
+        ("DELETE FROM audit WHERE n = 2", "audit entry 2 is missing"),
+        ("DELETE FROM audit WHERE n = 3", "audit entry 3 is not the one in"),
+        ("DELETE FROM audit", "audit entry 3 is not the one in"),
+    ],
+)
+def test_an_edit_or_a_cut_is_found(directory: Path, statement: str, message: str) -> None:
+    edit(directory, statement)
+    with pytest.raises(StoreBrokenError, match=message):
+        Store.open(directory, lambda: 0)
+
+
+def test_a_chain_written_anew_is_found_by_the_anchor(directory: Path) -> None:
+    new = hashlib.sha256((3).to_bytes(8, "big") + bytes(32) + b"forged").digest()
+    edit(directory, "DELETE FROM audit WHERE n = 3")
+    with closing(sqlite3.connect(directory / FILE, isolation_level=None)) as connection:
+        (prev,) = connection.execute("SELECT hash FROM audit WHERE n = 2").fetchone()
+        new = hashlib.sha256((3).to_bytes(8, "big") + prev + b"forged").digest()
+        connection.execute("INSERT INTO audit VALUES (3, ?, ?, ?)", (prev, b"forged", new))
+        check_audit(connection, 0, 3)
+    with pytest.raises(StoreBrokenError, match="audit entry 3 is not the one in"):
+        Store.open(directory, lambda: 0)
+
+
+def test_a_restored_file_is_accepted_without_the_anchor(directory: Path) -> None:
+    edit(directory, "DELETE FROM audit WHERE n = 3")
+    (directory / ANCHOR).unlink()
+    Store.open(directory, lambda: 0).close()
+
+
+def test_an_unreadable_anchor_is_refused(directory: Path) -> None:
+    (directory / ANCHOR).write_bytes(b"{}")
+    with pytest.raises(StoreBrokenError, match=ANCHOR):
+        Store.open(directory, lambda: 0)
+
+
+def test_a_part_of_the_chain_is_checked_from_the_entry_before(directory: Path) -> None:
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        check_audit(connection, 1, 3)
+        with pytest.raises(StoreBrokenError, match="audit entry 9 is missing"):
+            check_audit(connection, 9, 9)
+        with pytest.raises(StoreBrokenError, match="audit entry 4 is missing"):
+            check_audit(connection, 0, 4)

@@ -1,0 +1,107 @@
+"""A real process is killed at random moments; what it was told to be committed must be there, and whole."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from broker.store.store import FILE, Store
+
+ROOT = Path(__file__).resolve().parents[3]
+SEED = 20261130
+CHILD = """
+import asyncio, os, sys
+from pathlib import Path
+from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, RequestRow, RequestUpdate
+from broker.store.store import Store
+
+def accept(batch, n, arm, rev):
+    batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev - 1))
+    batch.add_request(RequestRow(n=n, user="u", conn="c", id=f"id-{n}", fingerprint=b"f", arm=arm, method="m", at_us=n))
+    batch.add_change(ChangeRow(n=n, request_n=n, arm=arm, rev=rev, verb="set", key="k", at_us=n, user="u", conn="c"))
+    batch.audit(b"accepted %d" % n)
+
+def settle(batch, n, arm, rev):
+    batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev))
+    batch.update_request(RequestUpdate(n=n, outcome=b"done", settled=True, reply_open=True, rev=rev))
+    batch.update_change(ChangeUpdate(n=n, state="settled", outcome="applied", seq=rev, settled_at_us=n))
+    batch.add_event(EventRow(arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=n, topic="t", body=b"e" * 500))
+    batch.audit(b"settled %d" % n)
+
+async def one(store, arm, n, rev):
+    for stage in (accept, settle):
+        done = asyncio.get_running_loop().create_future()
+        stage(store.batch, n, arm, rev)
+        store.batch.on_commit(lambda: (os.write(1, f"{stage.__name__} {n}\\n".encode()), done.set_result(None)))
+        store.flush_soon()
+        await done
+
+async def main():
+    store = Store.open(Path(sys.argv[1]), lambda: 0)
+    loaded = store.load()
+    n = loaded.next_request_n
+    revs = {arm.arm: arm.rev for arm in loaded.arms}
+    while True:
+        tasks = []
+        for k in range(1 + n % 7):
+            arm = f"arm{k}"
+            revs[arm] = revs.get(arm, 0) + 1
+            tasks.append(one(store, arm, n, revs[arm]))
+            n += 1
+        await asyncio.gather(*tasks)
+
+asyncio.run(main())
+"""
+
+
+def killed_after(directory: Path, lines: int) -> dict[str, set[int]]:
+    """Let the child write, kill it when it has told of `lines` commits, and return all numbers it told, by stage."""
+    told: dict[str, set[int]] = {"accept": set(), "settle": set()}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(directory)], stdout=subprocess.PIPE, env=environment, cwd=ROOT
+    ) as child:
+        assert child.stdout is not None
+        for count, line in enumerate(child.stdout, 1):
+            if count == lines:
+                child.send_signal(signal.SIGKILL)
+            stage, n = line.decode().split()
+            told[stage].add(int(n))
+    return told
+
+
+@pytest.mark.timeout(120)
+def test_what_was_told_survives_kill_9(tmp_path: Path) -> None:
+    chance = random.Random(SEED)  # noqa: S311 - trials that can be repeated
+    for _ in range(6):
+        told = killed_after(tmp_path, chance.randint(1, 400))
+        assert told["accept"]
+        store = Store.open(tmp_path, lambda: 0)
+        store.close()
+        with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+            check(connection, told)
+
+
+def check(connection: sqlite3.Connection, told: dict[str, set[int]]) -> None:
+    """Compare what the file holds with what was told, and its tables with each other."""
+
+    def numbers(query: str) -> list[int]:
+        return [n for (n,) in connection.execute(query)]
+
+    accepted = numbers("SELECT n FROM request ORDER BY n")
+    assert accepted == list(range(1, len(accepted) + 1))
+    assert accepted == numbers("SELECT n FROM change WHERE n = request_n ORDER BY n")
+    assert told["accept"] <= set(accepted)
+    settled = numbers("SELECT n FROM change WHERE state = 'settled' ORDER BY n")
+    assert settled == numbers("SELECT n FROM request WHERE settled ORDER BY n")
+    assert told["settle"] <= set(settled)
+    assert numbers("SELECT count(*) FROM event") == [len(settled)]
+    assert numbers("SELECT count(*) FROM audit") == [len(accepted) + len(settled)]
+    revs = "SELECT max(abs(rev - (SELECT count(*) FROM change WHERE change.arm = arm.arm))) FROM arm"
+    assert numbers(revs) == [0]

@@ -1,0 +1,149 @@
+from collections.abc import Awaitable, Callable
+
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeUpdate,
+    EventRow,
+    HandleRow,
+    ItemRow,
+    RequestRow,
+    RequestUpdate,
+)
+from broker.store.store import Store
+
+NOW_US = 20_000 * 86_400_000_000
+ARM = ArmRow(
+    arm="arm1", rev=3, seq=2, cmd_seq=5, adopted=True, serial="S1", description=b"{}", read_at_us=7, mode_seen_at_us=8
+)
+ITEM = ItemRow(arm="arm1", key="twist", mode=2, desired=b"d", desired_rev=3, last_rev=3, reported=b"r")
+HANDLE = HandleRow(identifier=4, user="alice", conn="alice-hmi", arm="arm1", topic="mode", created_us=1, last_seen_us=2)
+Reopen = Callable[[], Store]
+Committed = Callable[[Store], Awaitable[None]]
+
+
+def test_a_new_store_is_empty(reopen: Reopen) -> None:
+    loaded = reopen().load()
+    assert (loaded.epoch, loaded.clean, loaded.last_time_us) == (1, True, 0)
+    assert (loaded.next_request_n, loaded.next_change_n, loaded.next_handle) == (1, 1, 1)
+    assert not any((loaded.arms, loaded.items, loaded.open_changes, loaded.open_requests, loaded.unpublished))
+    assert not any((loaded.handles, loaded.principals, loaded.topic_heads, loaded.meta))
+
+
+def test_every_start_is_an_epoch(reopen: Reopen) -> None:
+    assert [reopen().load().epoch for _ in range(3)] == [1, 2, 3]
+
+
+async def test_rows_come_back_as_they_were_put(reopen: Reopen, committed: Committed) -> None:
+    store = reopen()
+    store.load()
+    store.batch.put_arm(ArmRow(arm="arm1"))
+    await committed(store)
+    store.batch.put_arm(ARM)
+    store.batch.put_item(ITEM)
+    store.batch.put_handle(HANDLE)
+    store.batch.put_principal("user:alice", 1)
+    store.batch.put_principal("conn:alice/alice-hmi", 2)
+    store.batch.set_meta("key", "value")
+    store = reopen()
+    loaded = store.load()
+    assert loaded.arms == [ARM]
+    assert loaded.items == [ITEM]
+    assert loaded.handles == [HANDLE]
+    assert loaded.principals == {"user:alice": 1, "conn:alice/alice-hmi": 2}
+    assert loaded.meta == {"key": "value"}
+    assert loaded.clean
+    assert loaded.last_time_us == NOW_US
+    store.batch.put_arm(ArmRow(arm="arm1", description=b"{new}"))
+    assert reopen().load().arms == [ArmRow(arm="arm1", description=b"{new}")]
+
+
+async def test_handles_are_touched_dropped_and_never_numbered_again(reopen: Reopen) -> None:
+    store = reopen()
+    store.batch.put_handle(HANDLE)
+    store.batch.touch_handles("alice", "alice-hmi", 9)
+    store.batch.touch_handles("bob", "bob-hmi", 10)
+    store = reopen()
+    loaded = store.load()
+    assert [handle.last_seen_us for handle in loaded.handles] == [9]
+    assert loaded.next_handle == 5
+    store.batch.drop_handle(4)
+    loaded = reopen().load()
+    assert loaded.handles == []
+    assert loaded.next_handle == 5
+
+
+async def test_open_requests_are_unsettled_or_owe_a_reply(
+    reopen: Reopen, make_request: Callable[..., RequestRow]
+) -> None:
+    store = reopen()
+    rows = [
+        make_request(1, settled=True, reply_open=False),
+        make_request(2, settled=True, reply_open=True),
+        make_request(3, settled=False, reply_open=False),
+        make_request(4),
+    ]
+    for row in rows:
+        store.batch.add_request(row)
+    loaded = reopen().load()
+    assert loaded.open_requests == rows[1:]
+    assert loaded.next_request_n == 5
+
+
+async def test_an_open_change_counts_the_unclean_starts_that_found_it(
+    reopen: Reopen, committed: Committed, make_change: Callable[..., ChangeRow]
+) -> None:
+    store = reopen()
+    store.load()
+    store.batch.add_change(make_change(1))
+    store.batch.add_change(make_change(2, before=None, after=None))
+    store.batch.update_change(ChangeUpdate(n=1, state="settled", after=b"x", outcome="applied", seq=1, settled_at_us=3))
+    store.batch.update_change(ChangeUpdate(n=2, state="writing", epoch=1, cmd_seq=6))
+    await committed(store)
+    expected = make_change(2, before=None, state="writing", epoch=1, cmd_seq=6, after=None)
+    loaded = reopen().load()
+    assert loaded.open_changes == [expected]
+    assert loaded.next_change_n == 3
+    store = reopen()
+    store.load()
+    store.close(clean=False)
+    loaded = reopen().load()
+    assert not loaded.clean
+    assert [change.starts for change in loaded.open_changes] == [1]
+    assert [change.starts for change in reopen().load().open_changes] == [1]
+
+
+async def test_events_are_unpublished_until_they_are_marked(
+    reopen: Reopen, committed: Committed, make_event: Callable[..., EventRow], make_request: Callable[..., RequestRow]
+) -> None:
+    store = reopen()
+    for arm in ("arm1", "arm2", "arm3"):
+        store.batch.put_arm(ArmRow(arm=arm, seq=3))
+    rows = {arm: [make_event(seq, arm=arm) for seq in (1, 2, 3)] for arm in ("arm1", "arm2", "arm3")}
+    for event in (*rows["arm2"], *rows["arm1"], *rows["arm3"]):
+        store.batch.add_event(event)
+    store.batch.add_request(make_request(1))
+    store.batch.update_request(RequestUpdate(n=1, outcome=b"o", settled=True, reply_open=True, rev=1))
+    store.batch.published("arm1", 2)
+    store.batch.published("arm3", 3)
+    store.batch.reply_published(1)
+    await committed(store)
+    store.batch.put_arm(ArmRow(arm="arm1", seq=3, published_seq=0))
+    loaded = reopen().load()
+    assert loaded.unpublished == {"arm1": rows["arm1"][2:], "arm2": rows["arm2"]}
+    assert [arm.published_seq for arm in loaded.arms] == [2, 0, 3]
+    assert loaded.topic_heads == {(arm, "config/GRAVITY_VECTOR_CHANGED"): 3 for arm in rows}
+    assert loaded.open_requests == []
+
+
+async def test_a_start_without_blame_counts_on_no_change(
+    reopen: Reopen, make_change: Callable[..., ChangeRow], committed: Committed
+) -> None:
+    store = reopen()
+    store.load()
+    store.batch.add_change(make_change(1))
+    await committed(store)
+    store.close(clean=False)
+    loaded = reopen().load(blame=False)
+    assert not loaded.clean
+    assert [change.starts for change in loaded.open_changes] == [0]

@@ -1,0 +1,84 @@
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from broker.store.errors import StoreBrokenError, StoreLockedError
+from broker.store.rows import ChangeRow, RequestRow
+from broker.store.store import FILE, Store
+
+Reopen = Callable[[], Store]
+Requests = Callable[..., RequestRow]
+Committed = Callable[[Store], Awaitable[None]]
+FilesAtMost = Callable[[int], AbstractContextManager[None]]
+
+
+def test_a_second_store_is_refused_by_the_name_of_the_directory(reopen: Reopen, tmp_path: Path) -> None:
+    reopen()
+    with pytest.raises(StoreLockedError, match=str(tmp_path / "store")):
+        Store.open(tmp_path / "store", lambda: 0)
+
+
+def test_a_refused_store_lets_the_next_one_in(reopen: Reopen, tmp_path: Path) -> None:
+    reopen().close()
+    (tmp_path / "store" / FILE).write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreBrokenError, match="NOTADB"):
+        Store.open(tmp_path / "store", lambda: 0)
+    (tmp_path / "store" / FILE).unlink()
+    Store.open(tmp_path / "store", lambda: 0).close()
+
+
+def test_a_disk_without_room_for_the_probe_fails_the_test_write(reopen: Reopen, files_at_most: FilesAtMost) -> None:
+    store = reopen()
+    assert store.test_write()
+    with files_at_most(500_000):
+        assert not store.test_write()
+    assert store.test_write()
+
+
+async def test_close_commits_calls_back_and_marks_a_clean_end(
+    reopen: Reopen, make_request: Requests, tmp_path: Path
+) -> None:
+    store = reopen()
+    called: list[int] = []
+    store.load()
+    store.batch.add_request(make_request(1))
+    store.batch.on_commit(lambda: called.append(1))
+    store.flush_soon()
+    await asyncio.sleep(0)
+    store.batch.add_request(make_request(2))
+    store.batch.on_commit(lambda: called.append(2))
+    store.close()
+    assert called == [1, 2]
+    assert list((tmp_path / "store").glob("*-wal")) == []
+    loaded = reopen().load()
+    assert loaded.clean
+    assert [row.n for row in loaded.open_requests] == [1, 2]
+    await asyncio.sleep(0)
+    assert called == [1, 2]
+
+
+async def test_a_large_file_is_checked_in_the_background(
+    reopen: Reopen, committed: Committed, make_change: Callable[..., ChangeRow], tmp_path: Path
+) -> None:
+    store = reopen()
+    store.batch.add_change(make_change(1))
+    for n in range(6_000):
+        store.batch.audit(b"entry %d" % n)
+    await committed(store)
+    store.close()
+    path = tmp_path / "store" / FILE
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE audit SET entry = x'00' WHERE n = 10")
+    connection.close()
+    with pytest.raises(StoreBrokenError, match="audit entry 10 was changed"):
+        Store.open(tmp_path / "store", lambda: 0)
+    store = Store.open(tmp_path / "store", lambda: 0, whole_bytes=0)
+    try:
+        with pytest.raises(StoreBrokenError, match="audit entry 10 was changed"):
+            await store.failed
+    finally:
+        store.close()

@@ -1,0 +1,36 @@
+"""The shipped settings and systemd unit."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from broker.settings import load
+from tests.mosquitto import SHIPPED
+
+DEPLOY = SHIPPED.parent
+UNIT = DEPLOY / "armbroker.service"
+
+
+def test_the_settings_can_be_loaded() -> None:
+    settings = load(DEPLOY / "fleet.toml", {"ARMBROKER_MQTT_PASSWORD_FILE": "/run/credentials/mqtt-password"})
+    assert settings.mqtt.identity == "server-acl"
+    assert settings.mqtt.password_file == "/run/credentials/mqtt-password"
+    assert f"user {settings.mqtt.user}\n" in (SHIPPED / "armbroker.acl").read_text()
+    assert settings.data_dir == Path("/var/lib/armbroker")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Type=exec", "Restart=on-failure", "DynamicUser=yes", "StateDirectory=armbroker", "TimeoutStopSec=20"],
+)
+def test_the_unit_restarts_the_service_and_keeps_its_state(line: str) -> None:
+    assert line in UNIT.read_text().splitlines()
+
+
+def test_the_unit_is_rated_safe() -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is missing")
+    subprocess.run([analyze, "security", "--offline=true", "--threshold=15", str(UNIT)], check=True, timeout=30)

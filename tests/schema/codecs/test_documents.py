@@ -1,0 +1,57 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from schema.codecs.documents import error_document, event_document, reply_document
+from schema.envelope import Event, Reply, Stage
+from tests.schema.codecs import cases
+
+
+def keys(document: Any) -> Any:
+    """The keys of all objects in their order."""
+    if isinstance(document, dict):
+        return [(key, keys(value)) for key, value in document.items()]
+    return [keys(value) for value in document] if isinstance(document, list) else None
+
+
+@pytest.mark.parametrize(("reply", "expected"), cases.REPLIES)
+def test_replies(reply: Reply, expected: dict[str, Any]) -> None:
+    document = reply_document(reply)
+    assert document == expected
+    assert keys(document) == keys(expected)
+    assert json.loads(json.dumps(document)) == expected
+
+
+@pytest.mark.parametrize(("event", "expected"), cases.EVENTS)
+def test_events(event: Event, expected: dict[str, Any]) -> None:
+    document = event_document(event)
+    assert document == expected
+    assert keys(document) == keys(expected)
+    assert json.loads(json.dumps(document)) == expected
+
+
+def test_a_good_reply_without_a_result_has_an_empty_one() -> None:
+    reply = Reply("1", "r12", "WhoAmI", True, Stage.READ, True, 0, 0, 0)
+    assert reply_document(reply)["result"] == {}
+
+
+def test_a_reply_that_is_not_ok_has_no_result() -> None:
+    reply = msgspec.structs.replace(cases.REFUSED, result={"a": 1})
+    assert "result" not in reply_document(reply)
+
+
+def test_repeats() -> None:
+    repeat = msgspec.structs.replace(cases.APPLIED, duplicate=True, in_force=True)
+    assert reply_document(repeat) == cases.APPLIED_DOCUMENT | {"duplicate": True, "in_force": True}
+    without = msgspec.structs.replace(cases.APPLIED, duplicate=True)
+    assert reply_document(without) == cases.APPLIED_DOCUMENT | {"duplicate": True}
+
+
+def test_an_error_without_violations_and_delay() -> None:
+    error = cases.REFUSED.error
+    assert error is not None
+    document = error_document(msgspec.structs.replace(error, violations=(), retry_after_ms=0))
+    assert document["violations"] == []
+    assert "retry_after_ms" not in document
