@@ -12,21 +12,16 @@ from limits.ros2.reasons import Reason, ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.validity import check_limits
 
-HARD_POSITION, MAX_VELOCITY, SOFT_POSITION, SOFT_VELOCITY, UNKNOWN_STATE = (
-    int(reason)
-    for reason in (
-        Reason.HARD_POSITION,
-        Reason.MAX_VELOCITY,
-        Reason.SOFT_POSITION,
-        Reason.SOFT_VELOCITY,
-        Reason.UNKNOWN_STATE,
-    )
-)
-MAX_ACCELERATION, MAX_DECELERATION, MAX_JERK, MAX_EFFORT = (
-    int(reason) for reason in (Reason.MAX_ACCELERATION, Reason.MAX_DECELERATION, Reason.MAX_JERK, Reason.MAX_EFFORT)
-)
-"""The codes as plain integers: looking up a member of an enumeration takes as long as limiting a joint."""
-
+# Plain integers: looking up a member of an enumeration takes as long as limiting a joint.
+HARD_POSITION = int(Reason.HARD_POSITION)
+MAX_VELOCITY = int(Reason.MAX_VELOCITY)
+MAX_ACCELERATION = int(Reason.MAX_ACCELERATION)
+MAX_DECELERATION = int(Reason.MAX_DECELERATION)
+MAX_JERK = int(Reason.MAX_JERK)
+MAX_EFFORT = int(Reason.MAX_EFFORT)
+SOFT_POSITION = int(Reason.SOFT_POSITION)
+SOFT_VELOCITY = int(Reason.SOFT_VELOCITY)
+UNKNOWN_STATE = int(Reason.UNKNOWN_STATE)
 
 FEW = 8
 """Up to so many limited joints are explained one by one, which is faster than arrays are."""
