@@ -147,8 +147,8 @@ class ArmClient:
         watch = Watch(self._open_connection(), self._topics, arm, self._fetch_events)
         self._watches.add(watch)
         try:
-            async with watch.subscribed(), contextlib.aclosing(watch.follow()) as watched:
-                yield watched
+            async with watch.subscribed():
+                yield watch
         finally:
             self._watches.discard(watch)
 

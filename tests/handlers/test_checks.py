@@ -293,6 +293,12 @@ def test_payload_and_tool_together_are_measured_against_the_rating() -> None:
     assert propose(state, "SetToolConfiguration", ToolConfiguration(tool_mass=1.0)).warnings == ()
 
 
+def test_the_rating_itself_is_no_overload_also_where_the_sum_is_a_bit_above() -> None:
+    state = arm(description=description(payload_max=0.3))
+    state.desired["tool_configuration", 0] = ToolConfiguration(tool_mass=0.2)
+    assert propose(state, "SetPayloadInformation", PayloadInformation(0.1)).warnings == ()
+
+
 def test_an_overload_is_no_refusal_when_strict() -> None:
     assert warned("SetPayloadInformation", PayloadInformation(9.0), strict=True) == ["PAYLOAD_OVER_RATING"]
 
