@@ -4,26 +4,36 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from devices.adapter import Command, Notice, Setting
+from devices.adapter import ArmAwayError, Command, Notice, Setting
 from devices.registry import BUILT_IN
 from devices.simulated.arm import SimulatedArm, SimulatedFleet
+from schema.arms import Description
 from schema.messages import Message
 
 NAME = "recording"
 ARMS: dict[str, "RecordingArm"] = {}
 """The arms of the services of this process, by name."""
+ABSENT: set[str] = set()
+"""Names of arms that cannot be reached."""
 
 
 class RecordingArm:
     """An `ArmAdapter` and `FaultyArm` around a simulated arm; `written` and `watched` tell what was asked of it."""
 
-    def __init__(self, inner: SimulatedArm) -> None:
+    def __init__(self, name: str, inner: SimulatedArm) -> None:
+        self.name = name
         self.inner = inner
         self.written: list[Command] = []
         self.watched = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
+
+    async def connect(self) -> Description:
+        """See `ArmAdapter.connect`; an absent arm cannot be reached."""
+        if self.name in ABSENT:
+            raise ArmAwayError(f"{self.name} is absent")
+        return await self.inner.connect()
 
     async def write(self, command: Command) -> Message | None:
         """See `ArmAdapter.write`."""
@@ -44,7 +54,7 @@ class RecordingFleet:
 
     def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> RecordingArm:
         """See `ArmFleet.arm`."""
-        ARMS[name] = RecordingArm(self.inner.arm(name, model, {"latency_ms": 0, **options}))
+        ARMS[name] = RecordingArm(name, self.inner.arm(name, model, {"latency_ms": 0, **options}))
         return ARMS[name]
 
     def close(self) -> None:
