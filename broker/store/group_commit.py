@@ -62,6 +62,15 @@ class GroupCommit(Reader):
         """Whether everything that was put into a batch is committed; never again once the store failed."""
         return self._error is None and self._committing is None and not self._batch.due
 
+    async def committed(self) -> None:
+        """Return once everything that was put into a batch is committed; never, if that fails."""
+        if self.settled:
+            return
+        done = asyncio.Event()
+        self._batch.on_commit(done.set)
+        self.flush_soon()
+        await done.wait()
+
     @property
     def committing(self) -> bool:
         """Whether a batch is being written now."""

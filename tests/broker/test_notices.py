@@ -4,7 +4,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from tests.virtual_plant import Plant, Published, play, run
+from tests.memory_link import Published
+from tests.virtual_plant import Plant, play, run
 
 SET = "SetTwistLinearSoftLimit"
 VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
