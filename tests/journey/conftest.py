@@ -11,7 +11,7 @@ from tests.journey.client import Client
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import Mosquitto
 
-ARMS = 250
+ARMS = 320
 GRANTED = "granted"
 """The only arm that user bob may change."""
 
