@@ -2,11 +2,20 @@
 
 import sys
 
+from broker.cli.exits import Exit
+
 
 def main() -> None:
-    """Run the command line; ends the process with 0, or as `broker.cli.exits` says."""
-    arguments = sys.argv[1:]
+    """Run the command line; ends the process with an exit code as `broker.cli.exits` says."""
+    try:
+        _dispatch(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
+def _dispatch(arguments: list[str]) -> None:
     if arguments[:1] == ["run"]:
+        sys.modules["rich"] = None  # type: ignore[assignment] # None forbids it: structlog would load it for a console
         from broker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need
 
         sys.exit(run(arguments[1:]))

@@ -1,11 +1,12 @@
 """Stage 1: a message becomes a decision, a commit and an acknowledgement; the one error boundary of requests."""
 
 import asyncio
+from collections import deque
 from functools import partial
 
 import structlog
 
-from broker.admission import check_options, check_policy, deadline_us, method_of, request_of
+from broker.admission import check_options, check_policy, check_values, deadline_us, method_of, request_of
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival, decode, presumed_codec
 from broker.jobs import ChangeJob, Waiter
@@ -13,6 +14,7 @@ from broker.ledger import Ledger
 from broker.mqtt_link import InboundMessage, MqttLink
 from broker.notices import Notices
 from broker.orders import Orders
+from broker.quarantine import STARTS, Quarantine
 from broker.replies import Replies, error_body
 from broker.settings import Settings
 from broker.settler import Settler
@@ -47,6 +49,7 @@ class Acceptor:
         settler: Settler,
         orders: Orders,
         notices: Notices,
+        quarantine: Quarantine,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -58,10 +61,13 @@ class Acceptor:
         self._settler = settler
         self._orders = orders
         self._notices = notices
+        self._quarantine = quarantine
         self._sessions = sessions
         self._settings = settings
         self._topics = topics
         self._next_request = next_request
+        self._open: deque[Arrival] = deque()
+        """Decided, but not committed yet; oldest first."""
         self._to_ack: list[InboundMessage] = []
         self._ack_wanted = asyncio.Event()
         self.dropped = 0
@@ -70,7 +76,11 @@ class Acceptor:
     async def run(self) -> None:
         """Accept messages until the link is closed."""
         async for message in self._link.messages():
-            self.accept(message)
+            if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
+                self.accept(message)
+            else:
+                text = f"the service ended {STARTS} times on this message"
+                self.accept(message, BrokerError("quarantined", text))
 
     async def acknowledge(self) -> None:
         """Acknowledge what is decided durably, in order; runs beside `run`."""
@@ -80,29 +90,48 @@ class Acceptor:
             messages, self._to_ack = self._to_ack, []
             await self._link.ack(messages)
 
-    def accept(self, message: InboundMessage) -> None:
-        """Decide one message; its acknowledgement follows the commit of the decision."""
+    def accept(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
+        """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
         topic = self._topics.parse_request(message.topic)
         if topic is None:
             self.dropped += 1
             log.warning("request_dropped", why="levels, user or connection", topic=message.topic[:200])
+            self._ledger.after_commit(partial(self._ack, message))
         else:
             arrival = Arrival(message, topic, self._ledger.clock.now_us(), presumed_codec(message.content_type))
-            try:
-                self._decide(arrival)
-            except BrokerError as error:
-                self._refuse(arrival, error)
-            except Exception:
-                log.exception("request_failed", arm=topic.arm, method=topic.method)
-                self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
-        self._ledger.after_commit(partial(self._ack, message))
+            self._open.append(arrival)
+            self._decide_or_refuse(arrival, barred)
+            self._ledger.after_commit(self._committed)
+
+    def refuse_uncommitted(self, error: BrokerError) -> None:
+        """Answer everything that was decided but could not be committed; it stays unacknowledged."""
+        for arrival in self._open:
+            self._replies.give(arrival.address(self._topics), self._refusal(arrival, error))
+        self._open.clear()
+
+    def _committed(self) -> None:
+        """The oldest open decision is committed."""
+        message = self._open.popleft().message
+        self._quarantine.passed(message)
+        self._ack(message)
 
     def _ack(self, message: InboundMessage) -> None:
         self._to_ack.append(message)
         self._ack_wanted.set()
 
-    def _decide(self, arrival: Arrival) -> None:
+    def _decide_or_refuse(self, arrival: Arrival, barred: BrokerError | None) -> None:
+        try:
+            self._decide(arrival, barred)
+        except BrokerError as error:
+            self._refuse(arrival, error)
+        except Exception:
+            log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
+            self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
+
+    def _decide(self, arrival: Arrival, barred: BrokerError | None) -> None:
         """All checks in their order, then the handler, then what its outcome asks for."""
+        if barred is not None:
+            raise barred
         arrival.rpc = RPC_TABLE.get(arrival.topic.method)
         decode(arrival)
         self._notices.touch(arrival.topic.user, arrival.topic.conn)
@@ -115,6 +144,7 @@ class Acceptor:
         rpc = method_of(arrival, session)
         check_options(arrival, rpc)
         check_policy(arrival, rpc, self._settings)
+        check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
         outcome = rpc.decide(_NOWHERE if session is None else session.state, request)
         if arrival.envelope.dry_run and rpc.access is Access.WRITE:
@@ -144,6 +174,8 @@ class Acceptor:
             waiter = Waiter(address, arrival.id, arrival.envelope.wait, warnings=warnings)
             self._settler.wait(self._sessions[row.arm], job, waiter)
             return True
+        if not row.outcome:
+            raise BrokerError("outcome_unknown", f"{row.arm} is no longer registered, and did not answer before")
         self._give(arrival, self._replies.repeat(self._sessions.get(row.arm), row, warnings))
         return True
 
@@ -155,8 +187,8 @@ class Acceptor:
             arm=arrival.topic.arm,
             method=arrival.topic.method,
             ok=False,
-            stage=Stage.REFUSED,
-            final=error.retry is not Retry.SAME_ID,
+            stage=Stage.REFUSED if error.retry is not Retry.REPEAT else Stage.STORED,
+            final=error.retry not in (Retry.SAME_ID, Retry.REPEAT),
             rev=session.state.rev if session is not None else 0,
             seq=session.state.seq if session is not None else 0,
             at_us=arrival.at_us,

@@ -3,6 +3,7 @@
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival
 from broker.settings import Settings
+from handlers.items import check_room
 from handlers.request import Request
 from handlers.rpc import Access, Rpc
 from handlers.rpc_table import UNIMPLEMENTED
@@ -11,6 +12,8 @@ from schema.errors import BrokerError
 AHEAD_US = 5_000_000
 """How far issued_at may lie ahead of the service."""
 _MILLI = 1_000
+VALUE_KINDS = frozenset({"not_finite", "unknown_enum"})
+"""What is wrong with values, not with the form of params: it shows first among the checks of the item."""
 
 
 def deadline_us(arrival: Arrival, settings: Settings) -> int:
@@ -58,7 +61,7 @@ def method_of(arrival: Arrival, session: ArmSession | None) -> Rpc:
         raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}; names are compared byte for byte")
     if session is not None and rpc.name not in session.state.methods and not rpc.any_arm:
         raise BrokerError("unknown_method", f"{topic.arm} cannot do {rpc.name}")
-    if arrival.params_error is not None:
+    if arrival.params_error is not None and arrival.params_error.kind not in VALUE_KINDS:
         raise arrival.params_error
     return rpc
 
@@ -88,6 +91,19 @@ def check_policy(arrival: Arrival, rpc: Rpc, settings: Settings) -> None:
         return
     if arrival.topic.arm not in client.arms:
         raise BrokerError("not_permitted", f"{arrival.topic.user} may not change {arrival.topic.arm}")
+
+
+def check_values(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:
+    """Refuse params whose form is right but that hold values which cannot be; a full queue shows before them.
+
+    Raises:
+        BrokerError: busy, or what is wrong with the values.
+    """
+    if arrival.params_error is None:
+        return
+    if session is not None and rpc.access is Access.WRITE and rpc.item:
+        check_room(session.state)
+    raise arrival.params_error
 
 
 def request_of(arrival: Arrival, settings: Settings) -> Request:

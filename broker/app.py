@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+from typing import Any
 
 import structlog
 
@@ -38,12 +39,14 @@ async def serve(settings: Settings, clock: Clock | None = None) -> int:
 
 
 async def _serve(settings: Settings, clock: Clock, stop: asyncio.Event) -> int:
+    blame = True
     while not stop.is_set():
-        cause = await _cause_of_end(settings, clock, stop)
+        cause = await _cause_of_end(settings, clock, stop, blame=blame)
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
         if isinstance(cause, StoreFullError):
+            blame = False
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETEST_S)
             continue
@@ -51,30 +54,31 @@ async def _serve(settings: Settings, clock: Clock, stop: asyncio.Event) -> int:
     return EXIT_OK
 
 
-async def _cause_of_end(settings: Settings, clock: Clock, stop: asyncio.Event) -> Exception | None:
+async def _cause_of_end(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool) -> Exception | None:
     """Run once; the error that ended the run, None if it was `stop`. What nobody foresaw is raised."""
     try:
-        await run_once(settings, clock, stop)
-    except (StoreError, LinkError, ArmError) as error:
-        return error
-    except BaseExceptionGroup as group:
-        known, unknown = group.split((StoreError, LinkError, ArmError))
-        if unknown is not None or known is None:
+        await run_once(settings, clock, stop, blame=blame)
+    except Exception as error:
+        foreseen = _foreseen(error)
+        if foreseen is None:
             raise
-        return _first(known)
+        return foreseen
     return None
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> Exception:
-    """The first single error of a group of groups."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error if isinstance(error, Exception) else RuntimeError(repr(error))
+def _foreseen(error: BaseException) -> Exception | None:
+    """The first single error of a group of groups, if all in it are of the kinds that a run may end with."""
+    if isinstance(error, BaseExceptionGroup):
+        found = [_foreseen(one) for one in error.exceptions]
+        return None if None in found else found[0]
+    return error if isinstance(error, StoreError | LinkError | ArmError) else None
 
 
-async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event) -> None:
+async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True) -> None:
     """One run on what the store holds, until `stop` or a failure.
+
+    An end that nobody foresaw is stored as unclean; with `blame` this start counts an unclean one against what it
+    finds open.
 
     Raises:
         StoreError: the store cannot be opened, or failed.
@@ -82,27 +86,47 @@ async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event) -> Non
         ArmError: the settings of an arm cannot be used.
     """
     store = Store.open(settings.data_dir, clock.now_us)
+    clean = True
     try:
-        loaded = store.load()
+        loaded = store.load(blame=blame)
         clock.not_before(loaded.last_time_us)
         async with asyncio.TaskGroup() as tasks:
+            crashed = _crash_future()
             service = Service(settings, store, loaded, clock, tasks)
             try:
                 await service.start()
-                await _until(stop, store.failed)
+                await _until(stop, store.failed, crashed)
             finally:
                 await service.close(drain=stop.is_set())
+    except BaseException as error:
+        clean = _foreseen(error) is not None
+        raise
     finally:
-        store.close()
+        store.close(clean=clean)
 
 
-async def _until(stop: asyncio.Event, failed: asyncio.Future[None]) -> None:
-    """Return at `stop`; raise what `failed` holds."""
+def _crash_future() -> asyncio.Future[None]:
+    """Ends with what a callback of the event loop raised: a timer that fails ends the run as a task would."""
+    loop = asyncio.get_running_loop()
+    crashed: asyncio.Future[None] = loop.create_future()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        loop.default_exception_handler(context)
+        if "handle" in context and not crashed.done():
+            crashed.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    loop.set_exception_handler(handle)
+    return crashed
+
+
+async def _until(stop: asyncio.Event, *failures: asyncio.Future[None]) -> None:
+    """Return at `stop`; raise what one of `failures` holds."""
     waiting = asyncio.create_task(_stopped(stop))
     try:
-        await asyncio.wait([waiting, failed], return_when=asyncio.FIRST_COMPLETED)
-        if failed.done():
-            failed.result()
+        await asyncio.wait([waiting, *failures], return_when=asyncio.FIRST_COMPLETED)
+        for failure in failures:
+            if failure.done():
+                failure.result()
     finally:
         waiting.cancel()
 

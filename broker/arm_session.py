@@ -1,10 +1,9 @@
 """One arm of the fleet: its state, its counters and its queue."""
 
-import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
-from broker.jobs import ChangeJob, Job
+from broker.jobs import ChangeJob, Job, Phase
 from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter
 from handlers.arm_state import ArmState
@@ -38,8 +37,6 @@ class ArmSession:
     running: bool = False
     busy_with: ChangeJob | None = None
     """The change whose command may be with the arm."""
-    contact_waiting: bool = False
-    online: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def arm(self) -> str:
@@ -62,6 +59,14 @@ class ArmSession:
             mode_seen_at_us=state.mode_seen_at_us,
         )
 
+    def waiting(self) -> list[Job]:
+        """The jobs that have not begun, oldest first."""
+        return list(self.jobs)[1 if self.running else 0 :]
+
     def unsettled(self) -> list[ChangeJob]:
-        """The changes in the queue, oldest first."""
-        return [job for job in self.jobs if isinstance(job, ChangeJob)]
+        """The changes in the queue that have no end yet, oldest first."""
+        return [job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE]
+
+    def may_be_with_arm(self, job: ChangeJob) -> bool:
+        """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
+        return self.busy_with is job or job.resumed

@@ -74,17 +74,42 @@ def presumed_codec(content_type: str) -> Codec:
 
 
 def decode(arrival: Arrival) -> None:
-    """Size, retain flag, codec, envelope, id and params, in this order.
+    """Size, retain flag, arm level, codec, envelope, id and params, in this order.
 
     Raises:
-        BrokerError: the first of them that is wrong; wrong params are kept for later instead.
+        BrokerError: the first of them that is wrong; wrong params are kept for later instead. The id is taken all the
+            same whenever the envelope can be decoded.
     """
     message = arrival.message
     if len(message.payload) > PAYLOAD_LIMIT:
         raise BrokerError("too_large", f"payload: {len(message.payload)} bytes, at most {PAYLOAD_LIMIT}")
-    if message.retain:
-        raise BrokerError("retained_request", "the request was published with the retain flag; nothing was done")
-    _check_arm_level(arrival.topic.arm)
+    wrong = _wrong_before_envelope(arrival)
+    try:
+        _decode_envelope(arrival)
+    except BrokerError as error:
+        raise wrong or error from None
+    if wrong is not None:
+        raise wrong
+    needs_id = arrival.rpc is not None and arrival.rpc.access is Access.WRITE and not arrival.envelope.dry_run
+    if needs_id and not arrival.id:
+        raise BrokerError("id_missing", "id: a write needs one, or Correlation Data of 16 to 32 bytes")
+
+
+def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
+    """What shows before anything that is wrong with the envelope: the retain flag, then the arm level."""
+    if arrival.message.retain:
+        return BrokerError("retained_request", "the request was published with the retain flag; nothing was done")
+    arm = arrival.topic.arm
+    if arm.startswith("@"):
+        return BrokerError("unsupported_option", f"arm {arm[:_LONGEST_QUOTE]!r}: groups of arms are not supported")
+    if not is_name(arm):
+        text = f"arm {arm[:_LONGEST_QUOTE]!r}: no arm id ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})"
+        return BrokerError("bad_arm_id", text)
+    return None
+
+
+def _decode_envelope(arrival: Arrival) -> None:
+    message = arrival.message
     arrival.codec = codec_for(message.content_type, message.payload)
     try:
         arrival.envelope = envelope = arrival.codec.decode_request(message.payload)
@@ -98,16 +123,6 @@ def decode(arrival: Arrival) -> None:
     _decode_params(arrival)
     if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
         arrival.id = message.correlation.hex()
-    needs_id = arrival.rpc is not None and arrival.rpc.access is Access.WRITE and not envelope.dry_run
-    if needs_id and not arrival.id:
-        raise BrokerError("id_missing", "id: a write needs one, or Correlation Data of 16 to 32 bytes")
-
-
-def _check_arm_level(arm: str) -> None:
-    if arm.startswith("@"):
-        raise BrokerError("unsupported_option", f"arm {arm[:_LONGEST_QUOTE]!r}: groups of arms are not supported")
-    if not is_name(arm):
-        raise BrokerError("bad_arm_id", f"arm {arm[:_LONGEST_QUOTE]!r}: no arm id ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})")
 
 
 def _decode_params(arrival: Arrival) -> None:

@@ -78,6 +78,7 @@ class Documents:
         self._under_way: set[tuple[str, str]] = set()
         self._sessions: dict[str, ArmSession] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         """How to wait for the commit of what a document was built from; set by the composition root."""
 
@@ -89,8 +90,14 @@ class Documents:
             key = (session.arm, name)
             if key not in self._due:
                 self._due[key] = max(now + REST_S, self._sent.get(key, 0.0) + GAP_S)
-        if self._timer is None:
+        if self._timer is None and not self._closed:
             self._timer = self._loop.call_later(REST_S, self._tick)
+
+    def close(self) -> None:
+        """Send nothing more: the next start publishes every document."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _tick(self) -> None:
         """Send what is due; documents not yet taken by the MQTT server wait for that."""

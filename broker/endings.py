@@ -2,8 +2,9 @@
 
 from broker.arm_session import ArmSession
 from broker.documents import Documents
+from broker.event_parts import event_change, event_of, mode_of
 from broker.jobs import ChangeJob, Phase
-from broker.ledger import Ledger, event_change, event_of, mode_of
+from broker.ledger import Ledger
 from broker.principals import FOREIGN_USER
 from broker.replies import Replies
 from broker.store.rows import ChangeState
@@ -182,11 +183,11 @@ class Endings:
         earlier = [
             other
             for other in session.unsettled()
-            if other is not job and other.slot == slot and other.phase is not Phase.DONE and 0 < other.rev < job.rev
+            if other is not job and other.slot == slot and 0 < other.rev < job.rev
         ]
         wish = earlier[-1].wanted if earlier else None
         self._ledger.desire(session, slot, wish if wish is not None else state.reported[slot])
-        if wish is not None:
+        if earlier:
             state.desired_rev[slot] = earlier[-1].rev
         session.reverts += 1
         self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")

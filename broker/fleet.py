@@ -36,6 +36,7 @@ class Fleet:
                 adapter=arm.adapter,
                 methods=adapter.methods | SERVICE_METHODS,
                 resolution_rad=adapter.resolution_rad,
+                model=arm.model,
                 strict=settings.checks.strict,
                 queue_limit=settings.arm_defaults.queue,
                 faults_allowed=simulated and settings.sim.faults,

@@ -68,8 +68,12 @@ class ChangeJob:
     before: Message | None = None
     reverts: int = 0
     foreign: bool = False
+    committed: bool = False
+    """Whether commit 1 stands: before it nothing goes to the arm."""
     recovered: bool = False
     """Found accepted or writing by this start."""
+    resumed: bool = False
+    """An earlier run may have sent its command."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
     waiters: list[Waiter] = field(default_factory=list)

@@ -1,5 +1,6 @@
 """Composes transactions: an arm's state in memory and its rows move together."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 
@@ -9,6 +10,7 @@ from broker.arm_session import ArmSession
 from broker.blobs import pack
 from broker.clock import Clock
 from broker.documents import Documents
+from broker.event_parts import known_mode
 from broker.jobs import ChangeJob, Phase
 from broker.notices import Notices
 from broker.outbox import Outbox, Publication
@@ -17,15 +19,13 @@ from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, It
 from broker.store.store import Store
 from broker.topics import Topics
 from handlers.arm_state import HandleEntry
-from handlers.config_items import ITEMS, slot_name
 from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.enums import ControlConfigurationEvent, ControlMode
+from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Event, EventChange
 from schema.events import CONTROL_MODE_CHANGED, EVENTS, EventClass, event_topic
 from schema.messages import (
     ControlConfigurationNotification,
-    ControlModeInformation,
     ControlModeNotification,
     Message,
     Timestamp,
@@ -70,6 +70,12 @@ class Ledger:
             self.store.batch.on_commit(callback)
             self.store.flush_soon()
 
+    async def committed(self) -> None:
+        """Return once everything decided so far is committed; never, if that fails."""
+        done = asyncio.Event()
+        self.after_commit(done.set)
+        await done.wait()
+
     def audit(self, **entry: object) -> None:
         """Append to the audit chain."""
         self.store.batch.audit(msgspec.json.encode(entry))
@@ -99,12 +105,14 @@ class Ledger:
         """Store an arm's counters as they stand."""
         self.store.batch.put_arm(session.row())
 
-    def desire(self, session: ArmSession, slot: Slot, value: Message) -> int:
-        """Give a slot a new desired value in a new revision; the caller stores slot and arm."""
+    def desire(self, session: ArmSession, slot: Slot, value: Message | None) -> int:
+        """Give a slot a new desired value (None: a later wish stays) in a new revision; the caller stores both."""
         state = session.state
         state.rev += 1
-        state.desired[slot] = value
-        state.desired_rev[slot] = state.last_rev[slot] = state.rev
+        state.last_rev[slot] = state.rev
+        if value is not None:
+            state.desired[slot] = value
+            state.desired_rev[slot] = state.rev
         return state.rev
 
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
@@ -262,7 +270,7 @@ class Ledger:
         sec, usec = divmod(at_us, _MICRO)
         stamp = Timestamp(sec, usec)
         if name == CONTROL_MODE_CHANGED:
-            known = _known_mode(mode or 0)
+            known = known_mode(mode or 0)
             return ControlModeNotification(known, stamp, user, connection)
         row = EVENTS.get(name)
         number = row.number if row is not None else int(name)
@@ -270,28 +278,3 @@ class Ledger:
             return None
         event = ControlConfigurationEvent(number) if row is not None else number
         return ControlConfigurationNotification(event, stamp, user, connection)
-
-
-def _known_mode(number: int) -> ControlMode | int:
-    """The control mode of a number, or the number where no revision has it."""
-    try:
-        return ControlMode(number)
-    except ValueError:
-        return number
-
-
-def event_change(slot: Slot, before: Message | None, after: Message | None) -> EventChange:
-    """What an event says of a slot."""
-    item = ITEMS[slot[0]]
-    return EventChange(slot[0], slot_name(slot), item.field, before, after)
-
-
-def event_of(slot: Slot) -> str:
-    """Name of the event that a change of a slot gives."""
-    event = ITEMS[slot[0]].event
-    return CONTROL_MODE_CHANGED if event is None else event.name
-
-
-def mode_of(value: Message | None) -> int | None:
-    """The control mode in a value of the control mode item."""
-    return int(value.control_mode) if isinstance(value, ControlModeInformation) else None

@@ -40,6 +40,7 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
+        self._closed = False
         self.rejected = 0
         link.on_session(lambda _present: self.pump())
 
@@ -56,6 +57,8 @@ class Outbox:
 
     def pump(self) -> None:
         """Mark what is done, publish what may be published."""
+        if self._closed:
+            return
         self._sweep()
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
@@ -76,7 +79,7 @@ class Outbox:
                 continue
             self._waiting.popleft()
             self._under_way.append((receipt, publication))
-        if self._under_way and self._timer is None:
+        if self._timer is None and (self._under_way or (self._waiting and self._link.connected)):
             self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
         if not self.backlog:
             self._idle.set()
@@ -84,6 +87,12 @@ class Outbox:
     async def drained(self) -> None:
         """Return once nothing waits and nothing is under way."""
         await self._idle.wait()
+
+    def close(self) -> None:
+        """Publish nothing more: what is not marked is sent again by the next start."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -106,16 +115,9 @@ class Outbox:
                 publication.done()
 
     def _put_back(self) -> None:
-        """After a lost connection: everything not acknowledged waits again, in order."""
-        again = []
-        while self._under_way:
-            receipt, publication = self._under_way.popleft()
-            if receipt.done() and not receipt.failed():
-                if publication.done is not None:
-                    publication.done()
-            else:
-                again.append(publication)
-        self._waiting.extendleft(reversed(again))
+        """After a lost connection: everything not marked waits again, in order."""
+        self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
+        self._under_way.clear()
 
     def _give_up(self, publication: Publication, why: str) -> None:
         self.rejected += 1

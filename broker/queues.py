@@ -1,7 +1,6 @@
 """The queues of the arms: one FIFO each, a task only while there is work."""
 
 import asyncio
-import contextlib
 from typing import Protocol
 
 from broker.arm_session import ArmSession
@@ -55,14 +54,18 @@ class Queues:
         task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
         self._running[session.arm] = task
 
-    async def idle(self, within_s: float) -> bool:
-        """Wait until no queue runs, for some seconds at most; whether none does."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), within_s)
-        return self._idle.is_set()
+    @property
+    def running(self) -> bool:
+        """Whether the queue of any arm runs."""
+        return bool(self._running)
+
+    async def idle(self) -> None:
+        """Wait until no queue runs."""
+        await self._idle.wait()
 
     def cancel(self) -> None:
-        """Leave every queue where it stands."""
+        """Leave every queue where it stands; none begins again."""
+        self._worker = None
         for task in self._running.values():
             task.cancel()
 

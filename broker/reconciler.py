@@ -31,6 +31,8 @@ REREAD_EVENTS = frozenset(
     }
 )
 """Events after which everything is read again."""
+_MARKED = (Phase.WRITING, Phase.UNKNOWN)
+"""Phases of a change whose slot is judged by its own read-back."""
 
 
 class Reconciler:
@@ -86,12 +88,12 @@ class Reconciler:
             self._retry_later(session)
 
     def _on_change(self, session: ArmSession, change: ArmChange) -> None:
-        busy = session.busy_with
-        if busy is not None and change.slot in (None, busy.slot):
-            busy.foreign = True
+        for job in session.jobs:
+            if isinstance(job, ChangeJob) and job.phase in _MARKED and change.slot in (None, job.slot):
+                job.foreign = True
         if change.slot is not None:
-            waiting = any(isinstance(job, FollowJob) and job.slot == change.slot for job in session.jobs)
-            if not waiting:
+            waiting = session.waiting()
+            if not any(isinstance(job, FollowJob) and job.slot == change.slot for job in waiting):
                 self._queues.put(session, FollowJob(change.slot, change.event, change.connection))
             return
         self._queues.put(session, ForwardJob(change.event, change.connection))
@@ -104,7 +106,8 @@ class Reconciler:
         """Reach the arm and read everything, before what waits in its queue."""
         if (timer := self._retries.pop(session.arm, None)) is not None:
             timer.cancel()
-        if not any(isinstance(job, ContactJob) and job.connect >= connect for job in session.jobs):
+        jobs = session.jobs if connect else session.waiting()
+        if not any(isinstance(job, ContactJob) and job.connect >= connect for job in jobs):
             self._queues.put(session, ContactJob(connect, why), first=True)
 
     async def contact(self, session: ArmSession, job: ContactJob) -> None:
@@ -186,11 +189,7 @@ class Reconciler:
         if not state.adopted:
             self._adopt(session, snapshot)
             return
-        open_slots = {
-            job.slot
-            for job in session.jobs
-            if isinstance(job, ChangeJob) and job.phase in (Phase.WRITING, Phase.UNKNOWN)
-        }
+        open_slots = {job.slot for job in session.jobs if isinstance(job, ChangeJob) and job.phase in _MARKED}
         for slot, read in snapshot.items.items():
             if slot not in state.reported:
                 self._adopt_slot(session, slot, snapshot)

@@ -4,6 +4,7 @@ from broker.arm_session import ArmSession
 from broker.blobs import unpack, unpack_description
 from broker.jobs import Address, ChangeJob, Phase, Waiter
 from broker.ledger import Ledger
+from broker.quarantine import STARTS
 from broker.replies import Replies, from_outcome
 from broker.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
@@ -11,9 +12,6 @@ from handlers.config_items import ITEMS
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait
 from schema.errors import BrokerError
-
-QUARANTINE_STARTS = 3
-"""A change that this many unclean ends found unsettled is given up."""
 
 
 def restore_arm(session: ArmSession, row: ArmRow) -> None:
@@ -76,8 +74,9 @@ def _job(row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJo
         phase=Phase.ACCEPTED if row.state == ChangeState.ACCEPTED else Phase.WRITING,
         epoch=row.epoch,
         cmd_seq=row.cmd_seq,
-        before=unpack(row.before, item.message) if row.before is not None else None,
+        committed=True,
         recovered=True,
+        resumed=row.state != ChangeState.ACCEPTED,
     )
     if request is not None and request.outcome:
         job.replied = Stage.STORED
@@ -103,12 +102,13 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
         if job.request_n:
             settler.unsettled[job.request_n] = job
         job.reverts = session.reverts
-        session.jobs.append(job)
-        if row.starts >= QUARANTINE_STARTS:
+        job.before = state.reported.get(job.slot)
+        if row.starts >= STARTS:
             text = f"the service ended uncleanly {row.starts} times while this change was open"
             settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
         else:
-            settler.start_clocks(session, job)
+            session.jobs.append(job)
+            settler.deadlines.start(session, job)
 
 
 def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from broker.arm_session import ArmSession
 from broker.settings import Settings
+from broker.topics import Topics
 from handlers.config_items import CONFIG_ITEMS
 from handlers.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
@@ -14,6 +15,7 @@ from schema.codecs.times import format_time
 from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import PAYLOAD_LIMIT
 from schema.errors import ERRORS
+from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, event_topic
 
 NOTICE = (
     "armbroker is not a safety function: it guards nobody; safety-rated limits stay in the arm's controller, "
@@ -76,16 +78,19 @@ def errors() -> dict[str, Any]:
 
 def asyncapi(settings: Settings) -> dict[str, Any]:
     """The document `meta/asyncapi`: the topics as an AsyncAPI 3 document."""
-    base = f"{settings.root}/v1"
+    topics = Topics(settings.root)
     channels = {
-        "request": (f"{base}/req/{{user}}/{{conn}}/{{arm}}/{{method}}", "One request"),
-        "reply": (f"{base}/res/{{user}}/{{conn}}/{{leaf}}", "The reply"),
-        "notice": (f"{base}/ntf/{{user}}/{{conn}}/{{handle}}", "Notices of a handle"),
-        "configEvent": (f"{base}/evt/{{arm}}/config/{{event}}", "Configuration events"),
-        "modeEvent": (f"{base}/evt/{{arm}}/mode", "Control mode events"),
-        "outcomeEvent": (f"{base}/evt/{{arm}}/outcome", "Accepted changes that did not become what was asked"),
-        "state": (f"{base}/state/{{arm}}/{{document}}", "Retained documents of an arm"),
-        "service": (f"{base}/svc/{{instance}}", "Presence of the service"),
+        "request": (topics.request("{user}", "{conn}", "{arm}", "{method}"), "One request"),
+        "reply": (topics.reply("{user}", "{conn}", "{leaf}"), "The reply"),
+        "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle"),
+        "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events"),
+        "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events"),
+        "outcomeEvent": (
+            topics.event("{arm}", event_topic(CHANGE_NOT_APPLIED)),
+            "Accepted changes that did not become what was asked",
+        ),
+        "state": (topics.state("{arm}", "{document}"), "Retained documents of an arm"),
+        "service": (topics.service("{instance}"), "Presence of the service"),
     }
     return {
         "asyncapi": "3.0.0",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,37 +22,51 @@ from broker.notices import Notices
 from broker.orders import Orders
 from broker.outbox import Outbox, Publication
 from broker.principals import Principals
+from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
 from broker.reconciler import Reconciler
 from broker.replies import JSON, Replies
 from broker.settings import Settings
 from broker.settler import Settler
+from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
+from schema.errors import BrokerError
 
 log = structlog.get_logger()
 
 FIRST_CONTACT_S = 2.0
 """How long a start waits for its arms before it takes requests."""
-DRAIN_S = 10.0
+DRAIN_S, FLUSH_S = 10.0, 5.0
+"""How long an end waits for changes to settle, and for the MQTT server to take what is owed."""
 HOUR_S, MINUTE_S = 3600.0, 60.0
 
 
+LinkMaker = Callable[[LinkConfig], MqttLink]
+
+
 class Service:
-    """The parts of one run, and their life."""
+    """The parts of one run, and their life; `make_link` makes what speaks MQTT."""
 
     def __init__(
-        self, settings: Settings, store: Store, loaded: Loaded, clock: Clock, tasks: asyncio.TaskGroup
+        self,
+        settings: Settings,
+        store: Store,
+        loaded: Loaded,
+        clock: Clock,
+        tasks: asyncio.TaskGroup,
+        make_link: LinkMaker = MqttiumLink,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock = settings, store, loaded, clock
         self._tasks = tasks
         self._own: list[asyncio.Task[None]] = []
+        self._opened = False
         self._topics = topics = Topics(settings.root)
         self._since_us = clock.now_us()
         epoch, codec = loaded.epoch, JSON
-        self._link: MqttLink = MqttiumLink(self._link_config())
+        self._link = make_link(self._link_config())
         self._outbox = outbox = Outbox(self._link, loop)
         self._documents = documents = Documents(
             outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
@@ -82,8 +97,9 @@ class Service:
         self.sessions = self._fleet.sessions
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, documents), notices=notices, sessions=self.sessions, settings=settings,
-            topics=topics, next_request=loaded.next_request_n,
+            orders=Orders(ledger, notices, documents), notices=notices,
+            quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
+            sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues
@@ -115,6 +131,7 @@ class Service:
         recovery.restore(self.sessions, self._loaded)
         self._link.on_session(self._on_session)
         present = await self._link.open()
+        self._opened = True
         log.info("started", epoch=self._loaded.epoch, arms=len(self.sessions), session_present=present)
         recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies)
         for session in self.sessions.values():
@@ -147,25 +164,52 @@ class Service:
             self._tasks.create_task(_fail(f"{task.get_name()} ended"))
 
     async def close(self, *, drain: bool) -> None:
-        """Stop reading, let changes settle, publish what is owed, disconnect."""
+        """Stop reading, let changes settle (`drain`), publish what is owed, disconnect.
+
+        When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
+        """
         self._acceptor.closing = True
+        drain = drain and self._store.error is None
         for task in self._own:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
         self._reconciler.close()
         if drain:
-            await self._queues.idle(DRAIN_S)
+            await self._settle()
             self._publish_presence("offline")
-            try:
-                await asyncio.wait_for(self._outbox.drained(), DRAIN_S / 2)
-            except TimeoutError:
-                log.warning("drain_ended", backlog=self._outbox.backlog)
-        for task in self._own:
-            task.cancel()
-        self._queues.cancel()
+            await self._flush()
+        elif isinstance(self._store.error, StoreFullError):
+            text = "the disk of the store is full. Nothing was changed; send the same request again"
+            self._acceptor.refuse_uncommitted(BrokerError("store_unavailable", text))
+            await self._flush()
+        self._end_work()
         await self._link.close(will=not drain)
         await self._fleet.close()
         log.info("ended", drained=drain)
+
+    async def _settle(self) -> None:
+        """Wait until every change has an end, for a while at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while self._queues.running or not self._store.settled:
+                    await self._ledger.committed()
+                    await self._queues.idle()
+
+    async def _flush(self) -> None:
+        """Wait until the MQTT server took everything, for a while at most."""
+        try:
+            await asyncio.wait_for(self._outbox.drained(), FLUSH_S)
+        except TimeoutError:
+            log.warning("flush_ended", backlog=self._outbox.backlog)
+
+    def _end_work(self) -> None:
+        """No task and no timer of this run goes on."""
+        for task in self._own:
+            task.cancel()
+        self._queues.cancel()
+        self._settler.close()
+        self._documents.close()
+        self._outbox.close()
 
     # ------------------------------------------------------------------ documents
 
@@ -186,7 +230,7 @@ class Service:
         """Each connection says that we are here; a lost session means that retained documents may be lost too."""
         if present:
             self._publish_presence("online")
-        elif self._own:
+        elif self._opened:
             log.warning("mqtt_session_lost")
             self._publish_all()
 

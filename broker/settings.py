@@ -12,6 +12,7 @@ import msgspec
 from broker.topics import Topics, is_name
 
 ENVIRONMENT = "ARMBROKER_"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
 _UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
@@ -161,6 +162,8 @@ def check(settings: Settings) -> Settings:
     if settings.mqtt.identity not in ("server-acl", "none"):
         raise SettingsError(f"mqtt.identity: {settings.mqtt.identity!r}; allowed are 'server-acl' and 'none'")
     host = urlsplit(settings.mqtt.url).hostname or ""
+    if settings.log_level not in LOG_LEVELS:
+        raise SettingsError(f"log_level: {settings.log_level!r}; allowed are {', '.join(LOG_LEVELS)}")
     unproven = settings.mqtt.identity == "none" and not settings.mqtt.allow_unproven_remote
     if unproven and not _LOOPBACK.match(host):
         text = (

@@ -8,10 +8,12 @@ import msgspec
 import structlog
 
 from broker.arm_session import ArmSession
+from broker.deadlines import Deadlines
 from broker.documents import Documents
-from broker.endings import MODE_KEY, Endings, refusal_of_arm
+from broker.endings import Endings, refusal_of_arm
 from broker.jobs import ChangeJob, Phase, Waiter
 from broker.ledger import Ledger
+from broker.obstacles import Obstacles
 from broker.queues import Queues
 from broker.replies import JSON, Replies
 from broker.store.rows import ChangeState, RequestRow
@@ -24,9 +26,9 @@ from schema.messages import Message
 
 log = structlog.get_logger()
 
-REPLY_WITHIN_S = 10.0
-"""The reply comes at the latest this long after commit 1."""
 READ_RETRY_FIRST_S, READ_RETRY_MOST_S = 0.2, 5.0
+WAITERS_MOST = 64
+"""Repeats of one request that may wait for its reply."""
 Reach = Callable[[ArmSession], Awaitable[bool]]
 
 
@@ -48,9 +50,10 @@ class Settler:
         self._documents = documents
         self._queues = queues
         self._loop = loop
-        self._pending_max_age_us = pending_max_age_us
+        self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
         self.unsettled: dict[int, ChangeJob] = {}
         self.endings = Endings(ledger, replies, documents, self.unsettled)
+        self.deadlines = Deadlines(ledger, replies, self.endings, loop)
         self.reach: Reach | None = None
         """How to reach an arm again while its queue stands; set by the composition root."""
 
@@ -100,20 +103,19 @@ class Settler:
 
     def _accepted(self, session: ArmSession, job: ChangeJob) -> None:
         """After commit 1: the clocks run, the queue runs."""
-        self.start_clocks(session, job)
+        job.committed = True
+        self.deadlines.start(session, job)
         self._queues.kick(session)
 
-    def start_clocks(self, session: ArmSession, job: ChangeJob) -> None:
-        """Promise a reply within 10 s, and end the change when its time to live is over."""
-        if job.replied is None:
-            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self._overdue, session, job))
-        if job.expires:
-            wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
-            job.timers.append(self._loop.call_later(wait_s, self._expire, session, job))
-
     def wait(self, session: ArmSession, job: ChangeJob, waiter: Waiter) -> None:
-        """A repeat of an unsettled request waits for the same reply, by its own `wait`."""
+        """A repeat of an unsettled request waits for the same reply, by its own `wait`.
+
+        Raises:
+            BrokerError: busy, when too many wait already.
+        """
         if waiter.wait is Wait.APPLIED:
+            if len(job.waiters) >= WAITERS_MOST:
+                raise BrokerError("busy", f"{WAITERS_MOST} repeats of this request wait for its reply already.")
             job.waiters.append(waiter)
             return
         reply = self._replies.change_reply(session, job, ok=True, stage=Stage.STORED, final=False)
@@ -121,28 +123,6 @@ class Settler:
             reply, duplicate=True, in_force=False, warnings=reply.warnings + waiter.warnings
         )
         self._ledger.after_commit(partial(self._replies.give, waiter.address, known))
-
-    # ------------------------------------------------------------------ clocks
-
-    def _overdue(self, session: ArmSession, job: ChangeJob) -> None:
-        """10 s after commit 1 the reply says how far it got."""
-        if job.phase is Phase.DONE or not job.waiters:
-            return
-        if session.busy_with is job:
-            text = f"{session.arm} gave no answer yet; ask again with the same id, or wait for its event"
-            error = BrokerError("outcome_unknown", text)
-            reply = self._replies.change_reply(session, job, ok=False, stage=Stage.STORED, final=False, error=error)
-        else:
-            reply = self._replies.change_reply(session, job, ok=True, stage=Stage.STORED, final=False)
-        self._replies.deliver(session, job, reply, settled=False)
-        self._ledger.store.flush_soon()
-
-    def _expire(self, session: ArmSession, job: ChangeJob) -> None:
-        """The time to live is over: a change that has not begun ends, wherever it stands in the queue."""
-        if job.phase is Phase.DONE or session.busy_with is job:
-            return
-        error = BrokerError("expired", f"the time to live was over before {session.arm} was told. Nothing was changed.")
-        self.endings.failed(session, job, error, "expired", None)
 
     # ------------------------------------------------------------------ settling
 
@@ -155,67 +135,42 @@ class Settler:
             finally:
                 session.busy_with = None
         if self._mark_next(session, job):
-            await self._committed()
+            await self._ledger.committed()
 
     def _refused_before(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether the change cannot begin; then it is ended."""
-        if job.recovered and job.phase is Phase.WRITING:
-            return False
-        if (error := self._obstacle(session, job)) is None:
+        if session.may_be_with_arm(job) or (error := self._obstacles.of(session, job)) is None:
             return False
         cause = "expired" if error.kind == "expired" else "refused"
         self.endings.failed(session, job, error, cause, None)
         return True
-
-    def _obstacle(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
-        """Why a change cannot begin now."""
-        state = session.state
-        if state.held:
-            return BrokerError("held", f"{state.arm} is held: {state.held}")
-        if not state.online:
-            return BrokerError("arm_away", f"{state.arm} is not connected")
-        if not state.ready:
-            return BrokerError("arm_not_ready", f"{state.arm} takes no change now")
-        if job.expires and job.expires <= self._ledger.clock.monotonic():
-            return BrokerError("expired", f"the time to live was over before {state.arm} was told")
-        if job.recovered and self._too_old(job):
-            return BrokerError("expired", f"the service restarted before {state.arm} was told")
-        if (job.recovered or job.reverts != session.reverts) and job.wanted is not None:
-            try:
-                job.item.check(state, job.wanted)
-            except BrokerError as error:
-                return error
-        return None
-
-    def _too_old(self, job: ChangeJob) -> bool:
-        """Whether a change that a restart found must not start any more."""
-        if job.slot[0] == MODE_KEY or job.verb is Verb.RESET:
-            return True
-        return job.loosening and self._ledger.clock.now_us() - job.at_us > self._pending_max_age_us
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
         if job.phase is Phase.ACCEPTED:
-            self._ledger.mark_writing(session, job)
-            self._ledger.update_change(job, ChangeState.WRITING)
-            self._ledger.put_arm(session)
-            await self._committed()
-        if job.recovered and job.epoch != self._ledger.epoch:
+            self._mark_writing(session, job)
+            await self._ledger.committed()
+        elif not job.committed:
+            await self._ledger.committed()
+        if job.resumed:
             await self._resume(session, job)
             return
         try:
             returned = await self._write(session, job)
         except ArmRefusedError as refused:
-            error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
-            self.endings.failed(session, job, error, "refused", None)
+            self._refused_by_arm(session, job, refused)
             return
         except ArmAwayError:
             text = f"{session.arm} went away before it was told. Nothing was changed."
             self.endings.failed(session, job, BrokerError("arm_away", text), "refused", None)
             return
         await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
+
+    def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
+        error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
+        self.endings.failed(session, job, error, "refused", None)
 
     async def _write(self, session: ArmSession, job: ChangeJob) -> Message | None:
         """Send the command; without an answer in time the outcome is unknown."""
@@ -250,19 +205,23 @@ class Settler:
         return classify(job.item, wanted, before, read, session.state.resolution_rad, foreign=job.foreign)
 
     async def read_back(self, session: ArmSession, job: ChangeJob) -> Message:
-        """Read a slot; while that fails the queue stands, and the arm is reached again if it went away."""
+        """Read a slot; while that fails the queue stands, and the arm is reached again if it went away.
+
+        An arm that is held is another one than the command went to: it is not asked.
+        """
         delay_s = READ_RETRY_FIRST_S
         while True:
-            try:
-                return await session.adapter.read(job.slot)
-            except ArmError as error:
-                log.warning("read_back_failed", arm=session.arm, slot=job.slot, why=str(error))
-                if job.phase is not Phase.UNKNOWN:
-                    job.phase = Phase.UNKNOWN
-                    self._documents.mark(session, "config")
+            if not session.state.held:
+                try:
+                    return await session.adapter.read(job.slot)
+                except ArmError as error:
+                    log.warning("read_back_failed", arm=session.arm, slot=job.slot, why=str(error))
+            if job.phase is not Phase.UNKNOWN:
+                job.phase = Phase.UNKNOWN
+                self._documents.mark(session, "config")
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
-            if not session.state.online and self.reach is not None:
+            if self.reach is not None and (session.state.held or not session.state.online):
                 await self.reach(session)
 
     async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
@@ -274,7 +233,8 @@ class Settler:
             return
         self.endings.foreign(session, job.slot, read, "")
         job.unchanged = False
-        job.rev = self._ledger.desire(session, job.slot, wanted)
+        later = session.state.pending[job.slot] > 1
+        job.rev = self._ledger.desire(session, job.slot, None if later else wanted)
         self._ledger.put_slot(session, job.slot)
         self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
         job.n = self._ledger.new_change()
@@ -285,12 +245,14 @@ class Settler:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.read_back(session, job)
         ending = self._ending(session, job, job.wanted, read)
-        old = job.loosening and self._ledger.clock.now_us() - job.at_us > self._pending_max_age_us
-        barred = job.slot[0] == MODE_KEY or job.verb is Verb.RESET or old
-        if ending is Ending.REFUSED and not barred and session.state.ready and not session.state.held:
+        ready = session.state.ready and not session.state.held
+        if ending is Ending.REFUSED and ready and not self._obstacles.bars(job):
             try:
                 await self._write(session, job)
-            except ArmError as error:
+            except ArmRefusedError as refused:
+                self._refused_by_arm(session, job, refused)
+                return
+            except ArmAwayError as error:
                 log.warning("resend_failed", arm=session.arm, slot=job.slot, why=str(error))
         await self._judge(session, job, job.wanted)
 
@@ -302,14 +264,16 @@ class Settler:
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
             return True
-        if self._obstacle(session, following) is None:
-            self._ledger.mark_writing(session, following)
-            self._ledger.update_change(following, ChangeState.WRITING)
-            self._ledger.put_arm(session)
+        if self._obstacles.of(session, following) is None:
+            self._mark_writing(session, following)
         return True
 
-    async def _committed(self) -> None:
-        """Wait until everything decided so far is committed."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._ledger.after_commit(partial(done.set_result, None))
-        await done
+    def _mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
+        self._ledger.mark_writing(session, job)
+        self._ledger.update_change(job, ChangeState.WRITING)
+        self._ledger.put_arm(session)
+
+    def close(self) -> None:
+        """No clock of a change runs any more."""
+        for job in self.unsettled.values():
+            job.cancel_timers()

@@ -88,7 +88,7 @@ class Topics:
         """Where a reply goes without a Response Topic."""
         return f"{self._replies}{user}/{conn}/{leaf}"
 
-    def notice(self, user: str, conn: str, handle: int) -> str:
+    def notice(self, user: str, conn: str, handle: int | str) -> str:
         """Where the notices of a handle go."""
         return f"{self._base}/ntf/{user}/{conn}/{handle}"
 

@@ -32,6 +32,8 @@ class ArmState:
     adapter: str
     methods: frozenset[str]
     resolution_rad: float
+    model: str = ""
+    """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False
     queue_limit: int = 256
     faults_allowed: bool = False

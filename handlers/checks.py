@@ -4,18 +4,20 @@ import math
 from collections.abc import Sequence
 
 from handlers.arm_state import ArmState
+from handlers.refusals import NOTHING_CHANGED, description_of, listing, number, out_of_limits
 from limits.bounds import (
     JOINT_ACCELERATION,
     JOINT_SPEED,
+    MASS,
+    RELATIVE,
     TWIST_ANGULAR,
     TWIST_LINEAR,
-    Excess,
     Quantity,
     excesses,
     nearest_legal,
 )
-from schema.arms import Description
-from schema.envelope import Violation, Warned
+from schema.enums import ControlMode
+from schema.envelope import Warned
 from schema.errors import BrokerError
 from schema.messages import (
     AngularTwist,
@@ -37,81 +39,9 @@ GRAVITY_TOLERANCE = 0.02
 SUSPECT_SPEED = 2.0
 """Below this many deg/s every value looks like rad/s."""
 SMALLEST_TWIST = 1e-6
-"""A twist limit of 0 means "unset" on the arm; anything that would be held as 0 is refused."""
+"""The least soft limit of a twist; 0 means "unset" on the arm."""
 _QUARTER_TURN = math.pi / 2
 _ANGLE_SLACK = 1e-3
-
-NOTHING_CHANGED = "Nothing was changed."
-
-
-def _describe(state: ArmState) -> Description:
-    """The arm's description; a write before first contact never gets here."""
-    if state.description is None:
-        raise BrokerError("arm_not_read", f"{state.arm} was never read. {NOTHING_CHANGED}")
-    return state.description
-
-
-def _number(value: float) -> str:
-    return f"{value:.9g}"
-
-
-def _listing(values: Sequence[float]) -> str:
-    return "[" + ", ".join(map(_number, values)) + "]"
-
-
-def _origin(source: str, arm: str) -> str:
-    return f"hard limit read from {arm}" if source == "hard:device" else f"hard limit of the profile, {source}"
-
-
-def _refuse_excess(
-    state: ArmState,
-    path: str,
-    found: list[Excess],
-    quantity: Quantity,
-    suggest: float | tuple[float, ...],
-    *,
-    zero_unset: bool = False,
-) -> None:
-    """Refuse with every component that is out of its bounds."""
-    arm = _describe(state)
-    listed = isinstance(suggest, tuple)
-    relation = ">" if zero_unset else ">="
-    violations = tuple(
-        Violation(
-            path=f"{path}[{excess.component}]" if listed else path,
-            joint=excess.component + 1 if listed else 0,
-            joint_name=arm.joints[excess.component].name if listed else "",
-            got=excess.got,
-            bound=excess.bound,
-            unit=quantity.unit,
-            relation="<=" if excess.above else relation,
-            source=arm.hard_source if excess.above else "rule:minimum",
-            suggest=suggest,
-        )
-        for excess in found
-    )
-    first, excess = violations[0], found[0]
-    joint = f" (joint {first.joint})" if listed else ""
-    least = '0 means "unset" on the arm, use Reset' if zero_unset else "the least value of this field"
-    origin = _origin(arm.hard_source, state.arm) if excess.above else least
-    sign = ">" if excess.above else {">": "<=", ">=": "<"}[relation]
-    nearest = _listing(suggest) if isinstance(suggest, tuple) else _number(suggest)
-    message = (
-        f"{first.path}{joint}: {_number(excess.got)} {quantity.unit} {sign} {_number(excess.bound)} {quantity.unit}, "
-        f"{origin}. Nearest legal: {nearest}. {NOTHING_CHANGED}"
-    )
-    name = "VALUE_IS_ABOVE_MAXIMUM" if excess.above else "VALUE_IS_BELOW_MINIMUM"
-    raise BrokerError("out_of_limits", message, violations, name=name)
-
-
-def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float, unit: str) -> tuple[Warned, ...]:
-    """Warn, or refuse when strict, if every value is so small that it looks like radians."""
-    largest = max(values, default=0.0)
-    if not 0.0 < largest < ceiling:
-        return ()
-    degrees = _number(round(math.degrees(largest), 1))
-    text = f"{path}: every value is under {_number(ceiling)} {unit}; {_number(largest)} rad would be {degrees} {unit}"
-    return _doubt(state, "UNIT_SUSPECT", path, text)
 
 
 def _doubt(state: ArmState, name: str, path: str, text: str) -> tuple[Warned, ...]:
@@ -121,73 +51,83 @@ def _doubt(state: ArmState, name: str, path: str, text: str) -> tuple[Warned, ..
     return (Warned(name, text, path),)
 
 
+def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float, unit: str) -> tuple[Warned, ...]:
+    """Doubt values that are all so small that they look like radians."""
+    largest = max(values, default=0.0)
+    if not 0.0 < largest < ceiling:
+        return ()
+    degrees = number(round(math.degrees(largest), 1))
+    text = f"{path}: every value is under {number(ceiling)} {unit}; {number(largest)} rad would be {degrees} {unit}"
+    return _doubt(state, "UNIT_SUSPECT", path, text)
+
+
 def _joint_list(
     state: ArmState, path: str, values: tuple[float, ...], high: tuple[float, ...], quantity: Quantity, ceiling: float
 ) -> tuple[Warned, ...]:
-    joints = len(_describe(state).joints)
+    """One value per joint, each from 0 to its bound; doubted when all are under the ceiling."""
+    joints = len(description_of(state).joints)
     if len(values) != joints:
-        raise BrokerError(
-            "wrong_joint_count", f"{path}: {len(values)} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
-        )
+        text = f"{path}: {len(values)} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
+        raise BrokerError("wrong_joint_count", text)
     if found := excesses(values, 0.0, high, quantity, state.resolution_rad):
-        _refuse_excess(state, path, found, quantity, nearest_legal(values, 0.0, high))
+        raise out_of_limits(state, path, found, quantity, nearest_legal(values, 0.0, high))
     return _suspect(state, path, values, ceiling, quantity.unit)
 
 
 def _scalar(
     state: ArmState, path: str, value: float, low: float, high: float, quantity: Quantity
 ) -> tuple[Warned, ...]:
+    """One number between two bounds; a small angular one is doubted."""
     if found := excesses((value,), low, (high,), quantity, state.resolution_rad):
-        found = [excess if excess.above else excess._replace(bound=0.0) for excess in found]
-        zero_unset = low > 0.0
-        nearest = high if zero_unset else nearest_legal((value,), low, (high,))[0]
-        _refuse_excess(state, path, found, quantity, nearest, zero_unset=zero_unset)
+        raise out_of_limits(state, path, found, quantity, nearest_legal((value,), low, (high,))[0])
     return _suspect(state, path, (value,), SUSPECT_SPEED, quantity.unit) if quantity.angular else ()
 
 
 def joint_speeds_within_hard(state: ArmState, message: JointSpeedSoftLimits) -> tuple[Warned, ...]:
     """One value in deg/s per joint, 0 to the joint's hard speed."""
-    high = _describe(state).hard_limits.joint_speed_limits
+    high = description_of(state).hard_limits.joint_speed_limits
     values = message.joint_speed_soft_limits
     return _joint_list(state, "joint_speed_soft_limits", values, high, JOINT_SPEED, SUSPECT_SPEED)
 
 
 def joint_accelerations_within_hard(state: ArmState, message: JointAccelerationSoftLimits) -> tuple[Warned, ...]:
     """One value in deg/s² per joint, 0 to the joint's hard acceleration."""
-    high = _describe(state).hard_limits.joint_acceleration_limits
+    high = description_of(state).hard_limits.joint_acceleration_limits
     values = message.joint_acceleration_soft_limits
     ceiling = math.radians(max(high, default=0.0))
     return _joint_list(state, "joint_acceleration_soft_limits", values, high, JOINT_ACCELERATION, ceiling)
 
 
 def twist_linear_within_hard(state: ArmState, message: TwistLinearSoftLimit) -> tuple[Warned, ...]:
-    """Above 0, up to the hard linear twist, m/s."""
-    high = _describe(state).hard_limits.twist_linear
+    """From 1e-6 to the hard linear twist, m/s."""
+    high = description_of(state).hard_limits.twist_linear
     return _scalar(
         state, "twist_linear_soft_limit", message.twist_linear_soft_limit, SMALLEST_TWIST, high, TWIST_LINEAR
     )
 
 
 def twist_angular_within_hard(state: ArmState, message: TwistAngularSoftLimit) -> tuple[Warned, ...]:
-    """Above 0, up to the hard angular twist, deg/s."""
-    high = _describe(state).hard_limits.twist_angular
-    low = max(SMALLEST_TWIST, math.degrees(state.resolution_rad) / 2)
+    """From the least that the arm can hold to the hard angular twist, deg/s."""
+    high = description_of(state).hard_limits.twist_angular
+    low = max(SMALLEST_TWIST, math.degrees(state.resolution_rad))
     return _scalar(state, "twist_angular_soft_limit", message.twist_angular_soft_limit, low, high, TWIST_ANGULAR)
 
 
 def desired_linear_within_hard(state: ArmState, message: LinearTwist) -> tuple[Warned, ...]:
     """From 0 to the hard linear twist, m/s."""
-    return _scalar(state, "linear", message.linear, 0.0, _describe(state).hard_limits.twist_linear, TWIST_LINEAR)
+    return _scalar(state, "linear", message.linear, 0.0, description_of(state).hard_limits.twist_linear, TWIST_LINEAR)
 
 
 def desired_angular_within_hard(state: ArmState, message: AngularTwist) -> tuple[Warned, ...]:
     """From 0 to the hard angular twist, deg/s."""
-    return _scalar(state, "angular", message.angular, 0.0, _describe(state).hard_limits.twist_angular, TWIST_ANGULAR)
+    return _scalar(
+        state, "angular", message.angular, 0.0, description_of(state).hard_limits.twist_angular, TWIST_ANGULAR
+    )
 
 
 def desired_joints_within_hard(state: ArmState, message: JointSpeeds) -> tuple[Warned, ...]:
     """One value in deg/s per joint, 0 to the joint's hard speed."""
-    high = _describe(state).hard_limits.joint_speed_limits
+    high = description_of(state).hard_limits.joint_speed_limits
     return _joint_list(state, "joint_speed", message.joint_speed, high, JOINT_SPEED, SUSPECT_SPEED)
 
 
@@ -197,29 +137,22 @@ def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warne
     low, high = STANDARD_GRAVITY * (1 - GRAVITY_TOLERANCE), STANDARD_GRAVITY * (1 + GRAVITY_TOLERANCE)
     if not low <= norm <= high:
         looks = "; it looks like a unit vector" if math.isclose(norm, 1.0, rel_tol=GRAVITY_TOLERANCE) else ""
-        text = f"gravity_vector of {state.arm}: norm {_number(norm)} m/s² is outside {_number(low)} to {_number(high)}"
+        text = f"gravity_vector of {state.arm}: norm {number(norm)} m/s² is outside {number(low)} to {number(high)}"
         raise BrokerError("implausible_value", f"{text}{looks}. {NOTHING_CHANGED}")
     return ()
 
 
-def _mass(state: ArmState, path: str, mass: float) -> None:
-    if mass < 0.0:
-        violation = Violation(path, mass, 0.0, "kg", ">=", "rule:minimum", suggest=0.0)
-        text = f"{path}: {_number(mass)} kg < 0 kg on {state.arm}. Nearest legal: 0. {NOTHING_CHANGED}"
-        raise BrokerError("out_of_limits", text, (violation,), name="VALUE_IS_BELOW_MINIMUM")
-
-
 def _load(state: ArmState, path: str, payload: float, tool: float) -> tuple[Warned, ...]:
-    rating = _describe(state).payload_max
-    if rating <= 0.0 or payload + tool <= rating:
+    rating = description_of(state).payload_max
+    if rating <= 0.0 or payload + tool <= rating * (1 + RELATIVE):
         return ()
-    text = f"payload {_number(payload)} kg and tool {_number(tool)} kg exceed the rating of {_number(rating)} kg"
+    text = f"payload {number(payload)} kg and tool {number(tool)} kg exceed the rating of {number(rating)} kg"
     return (Warned("PAYLOAD_OVER_RATING", text, path),)
 
 
 def payload_is_plausible(state: ArmState, message: PayloadInformation) -> tuple[Warned, ...]:
     """Mass from 0 kg; payload and tool within the rating, else a warning."""
-    _mass(state, "payload_mass", message.payload_mass)
+    _scalar(state, "payload_mass", message.payload_mass, 0.0, math.inf, MASS)
     tool = state.desired.get(("tool_configuration", 0))
     mass = tool.tool_mass if isinstance(tool, ToolConfiguration) else 0.0
     return _load(state, "payload_mass", message.payload_mass, mass)
@@ -228,21 +161,21 @@ def payload_is_plausible(state: ArmState, message: PayloadInformation) -> tuple[
 def _angles_suspect(state: ArmState, message: ToolConfiguration) -> tuple[Warned, ...]:
     turn = message.tool_transform
     angles = (turn.theta_x, turn.theta_y, turn.theta_z) if turn is not None else ()
-    given = [math.fabs(angle) for angle in angles if angle]
+    given = [math.fabs(angle) for angle in angles if math.fabs(angle) > _ANGLE_SLACK]
     off_quarters = [math.fabs(math.remainder(angle, _QUARTER_TURN)) for angle in given]
     if not given or max(off_quarters) >= _ANGLE_SLACK or max(given) > math.tau + _ANGLE_SLACK:
         return ()
-    text = f"tool_transform: {_listing(angles)} deg are multiples of pi/2: radians?"
+    text = f"tool_transform: {listing(angles)} deg are multiples of pi/2: radians?"
     return _doubt(state, "UNIT_SUSPECT", "tool_transform", text)
 
 
 def tool_is_plausible(state: ArmState, message: ToolConfiguration) -> tuple[Warned, ...]:
     """Mass from 0 kg; a tool that had a mass keeps one, angles are no radians, else a warning (strict: a refusal)."""
-    _mass(state, "tool_mass", message.tool_mass)
+    _scalar(state, "tool_mass", message.tool_mass, 0.0, math.inf, MASS)
     warnings = _angles_suspect(state, message)
     before = state.desired.get(("tool_configuration", 0))
     if isinstance(before, ToolConfiguration) and before.tool_mass > 0.0 and message.tool_mass == 0.0:
-        text = f"tool_mass: {_number(before.tool_mass)} kg before, 0 kg now; a Set replaces the whole message"
+        text = f"tool_mass: {number(before.tool_mass)} kg before, 0 kg now; a Set replaces the whole message"
         warnings += _doubt(state, "TOOL_MASS_DROPPED", "tool_mass", text)
     payload = state.desired.get(("payload_information", 0))
     carried = payload.payload_mass if isinstance(payload, PayloadInformation) else 0.0
@@ -261,8 +194,8 @@ def mode_is_settable(state: ArmState, message: ControlModeInformation) -> tuple[
     """A mode that the arm's factsheet lists in `modes_settable`."""
     if message.control_mode == 0:
         raise BrokerError("unknown_enum", f"control_mode: the unspecified mode cannot be set. {NOTHING_CHANGED}")
-    if message.control_mode not in _describe(state).modes_settable:
-        name = getattr(message.control_mode, "name", message.control_mode)
+    if message.control_mode not in description_of(state).modes_settable:
+        name = ControlMode(message.control_mode).name
         text = f"control_mode: {state.arm} takes no request for {name}. {NOTHING_CHANGED}"
         raise BrokerError("unknown_method", text)
     return ()

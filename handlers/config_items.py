@@ -9,9 +9,10 @@ import msgspec
 from handlers import checks
 from handlers.arm_state import ArmState
 from limits.bounds import JOINT_ACCELERATION, JOINT_SPEED, TWIST_ANGULAR, TWIST_LINEAR, Quantity
+from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot
 from schema.enums import ControlConfigurationEvent as E
-from schema.enums import ControlMode as M
+from schema.enums import ControlMode
 from schema.envelope import Warned
 from schema.messages import (
     AngularTwist,
@@ -66,12 +67,7 @@ class ConfigItem(msgspec.Struct, frozen=True):
     modes: tuple[int, ...] = ()
 
 
-_SPEED_MODES = (
-    M.ANGULAR_JOYSTICK, M.CARTESIAN_JOYSTICK, M.ANGULAR_TRAJECTORY, M.CARTESIAN_TRAJECTORY,
-    M.CARTESIAN_WAYPOINT_TRAJECTORY,
-)  # fmt: skip
-_ACCELERATION_MODES = (M.ANGULAR_JOYSTICK, M.ANGULAR_TRAJECTORY)
-_TWIST_MODES = (M.CARTESIAN_JOYSTICK, M.CARTESIAN_TRAJECTORY, M.CARTESIAN_WAYPOINT_TRAJECTORY)
+_MODES = SOFT_LIMIT_MODES
 
 # fmt: off
 CONFIG_ITEMS: tuple[ConfigItem, ...] = (
@@ -80,10 +76,10 @@ CONFIG_ITEMS: tuple[ConfigItem, ...] = (
     ConfigItem("payload_information",           "PayloadInformation",         PayloadInformation,          "GSR", E.PAYLOAD_CONFIGURATION_CHANGED,          checks.payload_is_plausible,      Order.UNORDERED, Zero.VALUE),
     ConfigItem("tool_configuration",            "ToolConfiguration",          ToolConfiguration,           "GSR", E.TOOL_CONFIGURATION_CHANGED,             checks.tool_is_plausible,         Order.UNORDERED, Zero.VALUE),
     ConfigItem("cartesian_reference_frame",     "CartesianReferenceFrame",    CartesianReferenceFrameInfo, "GS",  E.CARTESIAN_REFERENCE_CHANGED,            checks.frame_is_known,            Order.UNORDERED, Zero.REFUSE),
-    ConfigItem("joint_speed_soft_limits",       "JointSpeedSoftLimits",       JointSpeedSoftLimits,        "SR",  E.JOINT_SPEED_SOFT_LIMITS_CHANGED,        checks.joint_speeds_within_hard,  Order.UPPER,     Zero.VALUE,  "joint_speed_soft_limits",        JOINT_SPEED,        _SPEED_MODES),
-    ConfigItem("joint_acceleration_soft_limits", "JointAccelerationSoftLimits", JointAccelerationSoftLimits, "SR", E.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED, checks.joint_accelerations_within_hard, Order.UPPER, Zero.VALUE, "joint_acceleration_soft_limits", JOINT_ACCELERATION, _ACCELERATION_MODES),
-    ConfigItem("twist_linear_soft_limit",       "TwistLinearSoftLimit",       TwistLinearSoftLimit,        "SR",  E.TWIST_LINEAR_SOFT_LIMIT_CHANGED,        checks.twist_linear_within_hard,  Order.UPPER,     Zero.REFUSE, "twist_linear_soft_limit",        TWIST_LINEAR,       _TWIST_MODES),
-    ConfigItem("twist_angular_soft_limit",      "TwistAngularSoftLimit",      TwistAngularSoftLimit,       "SR",  E.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,       checks.twist_angular_within_hard, Order.UPPER,     Zero.REFUSE, "twist_angular_soft_limit",       TWIST_ANGULAR,      _TWIST_MODES),
+    ConfigItem("joint_speed_soft_limits",       "JointSpeedSoftLimits",       JointSpeedSoftLimits,        "SR",  E.JOINT_SPEED_SOFT_LIMITS_CHANGED,        checks.joint_speeds_within_hard,  Order.UPPER,     Zero.VALUE,  "joint_speed_soft_limits",        JOINT_SPEED,        _MODES["joint_speed_soft_limits"]),
+    ConfigItem("joint_acceleration_soft_limits", "JointAccelerationSoftLimits", JointAccelerationSoftLimits, "SR", E.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED, checks.joint_accelerations_within_hard, Order.UPPER, Zero.VALUE, "joint_acceleration_soft_limits", JOINT_ACCELERATION, _MODES["joint_acceleration_soft_limits"]),
+    ConfigItem("twist_linear_soft_limit",       "TwistLinearSoftLimit",       TwistLinearSoftLimit,        "SR",  E.TWIST_LINEAR_SOFT_LIMIT_CHANGED,        checks.twist_linear_within_hard,  Order.UPPER,     Zero.REFUSE, "twist_linear_soft_limit",        TWIST_LINEAR,       _MODES["twist_linear_soft_limit"]),
+    ConfigItem("twist_angular_soft_limit",      "TwistAngularSoftLimit",      TwistAngularSoftLimit,       "SR",  E.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,       checks.twist_angular_within_hard, Order.UPPER,     Zero.REFUSE, "twist_angular_soft_limit",       TWIST_ANGULAR,      _MODES["twist_angular_soft_limit"]),
     ConfigItem("desired_linear_twist",          "DesiredLinearTwist",         LinearTwist,                 "S",   E.DESIRED_TWIST_LINEAR_SPEED_CHANGED,     checks.desired_linear_within_hard, Order.UPPER,    Zero.VALUE,  quantity=TWIST_LINEAR),
     ConfigItem("desired_angular_twist",         "DesiredAngularTwist",        AngularTwist,                "S",   E.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,    checks.desired_angular_within_hard, Order.UPPER,   Zero.VALUE,  quantity=TWIST_ANGULAR),
     ConfigItem("desired_joint_speeds",          "DesiredJointSpeeds",         JointSpeeds,                 "S",   E.DESIRED_JOINT_SPEED_CHANGED,            checks.desired_joints_within_hard, Order.UPPER,    Zero.VALUE,  quantity=JOINT_SPEED),
@@ -104,4 +100,4 @@ def slots() -> tuple[Slot, ...]:
 
 def slot_name(slot: Slot) -> str:
     """Name of a slot's mode; empty for an item without modes."""
-    return M(slot[1]).name if slot[1] else ""
+    return ControlMode(slot[1]).name if slot[1] else ""

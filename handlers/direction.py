@@ -1,23 +1,19 @@
 """Tighter or looser: the direction of a change, found component by component against what was reported."""
 
+import math
+
 from handlers.config_items import ConfigItem, Order, Zero
-from schema.messages import AngularTwist, JointSpeeds, LinearTwist, Message
+from schema.messages import Message
 
 
 def upper_values(item: ConfigItem, message: Message) -> tuple[float, ...]:
-    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite."""
-    if item.field:
-        value = getattr(message, item.field)
-        values: tuple[float, ...] = value if isinstance(value, tuple) else (value,)
-    elif isinstance(message, JointSpeeds):
-        values = message.joint_speed
-    elif isinstance(message, LinearTwist):
-        values = (message.linear,)
-    else:
-        values = (message.angular,) if isinstance(message, AngularTwist) else ()
-    if item.zero is Zero.REFUSE:
-        return tuple(value or float("inf") for value in values)
-    return values
+    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite.
+
+    They stand in the item's `field`; an upper item without slots has a message of one field.
+    """
+    value = getattr(message, item.field or message.__struct_fields__[0])
+    values: tuple[float, ...] = value if isinstance(value, tuple) else (value,)
+    return tuple(bound or math.inf for bound in values) if item.zero is Zero.REFUSE else values
 
 
 def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> bool:

@@ -4,18 +4,14 @@ from handlers.arm_state import ArmState
 from handlers.config_items import ConfigItem
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
+from handlers.refusals import NOTHING_CHANGED, not_read
 from handlers.request import Request
-from handlers.settling import agrees, same
+from handlers.settling import agrees, equal
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
-
-
-def not_read(state: ArmState) -> BrokerError:
-    """The refusal of anything that needs an arm that was never read."""
-    return BrokerError("arm_not_read", f"{state.arm} was never read since it was registered. Nothing was changed.")
 
 
 def offline_warnings(state: ArmState) -> tuple[Warned, ...]:
@@ -41,22 +37,37 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
     )
 
 
+def _mode_of(item: ConfigItem, message: Message) -> int:
+    """The number of the control mode that a message is for; 0 where the item has no slots of modes."""
+    return int(getattr(message, "control_mode", 0)) if item.modes else 0
+
+
 def slot_of(item: ConfigItem, message: Message) -> Slot:
     """The slot a message is for.
 
     Raises:
         BrokerError: unknown_enum or mode_without_limit for a mode that has no slot of this item.
     """
+    mode = _mode_of(item, message)
     if not item.modes:
-        return (item.key, 0)
-    mode = int(getattr(message, "control_mode"))  # noqa: B009 - every message of a per-mode item has the field
+        return (item.key, mode)
     if mode == 0:
-        raise BrokerError("unknown_enum", "control_mode: the unspecified mode takes no limit. Nothing was changed.")
+        raise BrokerError("unknown_enum", f"control_mode: the unspecified mode takes no limit. {NOTHING_CHANGED}")
     if mode not in item.modes:
         names = ", ".join(ControlMode(known).name for known in item.modes)
-        text = f"control_mode: {ControlMode(mode).name} takes no {item.key}; these do: {names}. Nothing was changed."
+        text = f"control_mode: {ControlMode(mode).name} takes no {item.key}; these do: {names}. {NOTHING_CHANGED}"
         raise BrokerError("mode_without_limit", text)
     return (item.key, mode)
+
+
+def check_room(state: ArmState) -> None:
+    """Refuse one more write than the queue of an arm takes.
+
+    Raises:
+        BrokerError: busy.
+    """
+    if state.unsettled >= state.queue_limit:
+        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
 
 
 def admit(state: ArmState, request: Request, slot: Slot) -> None:
@@ -65,22 +76,19 @@ def admit(state: ArmState, request: Request, slot: Slot) -> None:
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    if state.unsettled >= state.queue_limit:
-        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
+    check_room(state)
     if not state.adopted or state.description is None:
         raise not_read(state)
     if state.held:
-        raise BrokerError("held", f"{state.arm} is held: {state.held}. Nothing was changed.")
+        raise BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
     if not state.online:
-        raise BrokerError("arm_away", f"{state.arm} is not connected. Nothing was changed.")
+        raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
     if not state.ready:
-        raise BrokerError("arm_not_ready", f"{state.arm} takes no change now. Nothing was changed.")
-    if_rev = request.envelope.if_rev
-    if if_rev is not None and not state.last_rev.get(slot, 0) <= if_rev <= state.rev:
-        text = (
-            f"if_rev {if_rev}: {slot[0]} last changed in rev {state.last_rev.get(slot, 0)}, the arm is at {state.rev}"
-        )
-        raise BrokerError("revision_conflict", f"{text}. Nothing was changed.")
+        raise BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
+    if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
+    if if_rev is not None and not last_rev <= if_rev <= state.rev:
+        text = f"if_rev {if_rev}: {slot[0]} last changed in rev {last_rev}, the arm is at {state.rev}"
+        raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
 
 def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:
@@ -88,29 +96,36 @@ def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:
     return read_slot(state, request, (item.key, 0))
 
 
+def _placed(item: ConfigItem, state: ArmState, request: Request) -> tuple[Slot, Message]:
+    """The slot and message of a write that the arm can take now.
+
+    Raises:
+        BrokerError: as `admit`, then as `slot_of`.
+    """
+    message = request.params
+    if not isinstance(message, Message):  # the table binds each method to its message
+        raise TypeError(type(message).__name__)
+    admit(state, request, (item.key, _mode_of(item, message)))
+    return slot_of(item, message), message
+
+
+def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
+    """Whether a value equals both desired and reported, with nothing pending."""
+    if state.pending.get(slot):
+        return False
+    known = (state.desired.get(slot), state.reported.get(slot))
+    return all(there is not None and equal(slot[0], value, there, state.resolution_rad) for there in known)
+
+
 def set_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
     """Set of an item: the checks, the direction, and whether anything would change."""
-    value = request.params
-    if not isinstance(value, Message):  # the table binds each method to its message
-        raise TypeError(type(value).__name__)
-    admit(state, request, (item.key, int(getattr(value, "control_mode", 0)) if item.modes else 0))
-    slot = slot_of(item, value)
+    slot, value = _placed(item, state, request)
     warnings = item.check(state, value)
-    desired, reported = state.desired.get(slot), state.reported.get(slot)
-    unchanged = (
-        not state.pending.get(slot)
-        and desired is not None
-        and reported is not None
-        and same(item.key, value, desired, state.resolution_rad)
-        and same(item.key, value, reported, state.resolution_rad)
-    )
-    return Proposal(slot, Verb.SET, value, is_loosening(item, value, reported), unchanged, warnings)
+    loosening = is_loosening(item, value, state.reported.get(slot))
+    return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
 
 
 def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
     """Reset of an item to the arm's default, whatever that is."""
-    message = request.params
-    if not isinstance(message, Message):  # the table binds each method to its message
-        raise TypeError(type(message).__name__)
-    admit(state, request, (item.key, int(getattr(message, "control_mode", 0)) if item.modes else 0))
-    return Proposal(slot_of(item, message), Verb.RESET, None, loosening=True)
+    slot, _ = _placed(item, state, request)
+    return Proposal(slot, Verb.RESET, None, loosening=True)

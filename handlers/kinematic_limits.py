@@ -2,10 +2,13 @@
 
 from handlers.arm_state import ArmState
 from handlers.config_items import ITEMS
-from handlers.items import not_read, offline_warnings
+from handlers.items import offline_warnings
 from handlers.outcome import Answer
+from handlers.refusals import not_read
 from handlers.request import Request
 from handlers.settling import agrees
+from limits.kinova_models import MODELS
+from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
@@ -27,33 +30,33 @@ _VIEW_KEYS = (
     ("joint_acceleration_soft_limits", "joint_acceleration_limits"),
 )
 _DESIRED_KEYS = (
-    ("desired_linear_twist", "linear", "linear"),
-    ("desired_angular_twist", "angular", "angular"),
-    ("desired_joint_speeds", "joint_speed", "joint_speed"),
+    ("desired_linear_twist", "linear"),
+    ("desired_angular_twist", "angular"),
+    ("desired_joint_speeds", "joint_speed"),
 )
 
-Values = dict[tuple[str, int], Message]
+Values = dict[Slot, Message]
 
 
 def _soft_limits(values: Values, mode: int) -> KinematicLimits:
+    """The limits that a mode takes; what it does not take is 0 or empty."""
     found = {target: getattr(values[key, mode], key) for key, target in _VIEW_KEYS if (key, mode) in values}
     return KinematicLimits(ControlMode(mode), **found)
 
 
 def _desired_speeds(values: Values) -> DesiredSpeeds:
-    return DesiredSpeeds(**{target: getattr(values[key, 0], source) for key, source, target in _DESIRED_KEYS})
+    found = {field: getattr(values[key, 0], field) for key, field in _DESIRED_KEYS if (key, 0) in values}
+    return DesiredSpeeds(**found)
 
 
-def _differs(state: ArmState, keys: set[tuple[str, int]]) -> tuple[bool, int]:
+def _differs(state: ArmState, keys: set[Slot]) -> tuple[bool, int]:
     """Whether desired and reported differ in any of the slots, and the newest unsettled revision of them."""
-    slots = [slot for slot in state.reported if slot in keys]
+    slots = keys & state.reported.keys()
     differs = not all(agrees(state, slot) for slot in slots)
     return differs, max((state.pending_rev.get(slot, 0) for slot in slots if state.pending.get(slot)), default=0)
 
 
-def _answer(
-    state: ArmState, request: Request, keys: set[tuple[str, int]], reported: Message, desired: Message
-) -> Answer:
+def _answer(state: ArmState, request: Request, keys: set[Slot], reported: Message, desired: Message) -> Answer:
     differs, pending_rev = _differs(state, keys)
     return Answer(
         desired if request.envelope.view is View.DESIRED else reported,
@@ -66,12 +69,16 @@ def _answer(
 
 def get_hard_limits(state: ArmState, _request: Request) -> Answer:
     """GetKinematicHardLimits: what the arm told, else its profile (warning FROM_PROFILE)."""
-    if state.description is None:
-        raise not_read(state)
     warnings = offline_warnings(state)
-    if state.description.hard_source != "hard:device":
-        warnings += (Warned("FROM_PROFILE", f"{state.arm} does not tell its hard limits; these are its profile's"),)
-    return Answer(state.description.hard_limits, warnings=warnings, reported_at_us=state.read_at_us)
+    if state.description is not None:
+        limits, from_profile = state.description.hard_limits, state.description.hard_source != "hard:device"
+    elif (profile := MODELS.get(state.model)) is not None:
+        limits, from_profile = profile.hard, True
+    else:
+        raise not_read(state)
+    if from_profile:
+        warnings += (Warned("FROM_PROFILE", f"{state.arm} did not tell its hard limits; these are its profile's"),)
+    return Answer(limits, warnings=warnings, reported_at_us=state.read_at_us)
 
 
 def get_soft_limits(state: ArmState, request: Request) -> Answer:
@@ -79,8 +86,7 @@ def get_soft_limits(state: ArmState, request: Request) -> Answer:
     message = request.params
     mode = int(message.control_mode) if isinstance(message, ControlModeInformation) else 0
     if mode not in LIMIT_MODES:
-        name = ControlMode(mode).name
-        raise BrokerError("mode_without_limit", f"control_mode: {name} takes no soft limits")
+        raise BrokerError("mode_without_limit", f"control_mode: {ControlMode(mode).name} takes no soft limits")
     if not state.adopted:
         raise not_read(state)
     keys = {(key, mode) for key, _ in _VIEW_KEYS}
@@ -101,5 +107,5 @@ def get_desired_speeds(state: ArmState, request: Request) -> Answer:
     """GetDesiredSpeeds: the three desired joystick speeds."""
     if not state.adopted:
         raise not_read(state)
-    keys = {(key, 0) for key, _, _ in _DESIRED_KEYS}
+    keys = {(key, 0) for key, _ in _DESIRED_KEYS}
     return _answer(state, request, keys, _desired_speeds(state.reported), _desired_speeds(state.desired))

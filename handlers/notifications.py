@@ -8,6 +8,7 @@ from schema.errors import BrokerError
 from schema.messages import NotificationHandle, NotificationOptions
 
 HANDLES_PER_CONNECTION = 32
+"""Most handles that one connection may hold, of all arms."""
 HANDLE_LIFE_US = 24 * 3600 * 1_000_000
 """A handle ends when its connection sent no request for this long."""
 
@@ -15,6 +16,7 @@ _UNSERVED = (NotificationType.NOTIFICATION_TYPE_THRESHOLD, NotificationType.NOTI
 
 
 def _open(topic: str, state: ArmState, request: Request) -> OpenHandle:
+    """Open a handle if the options are served and the connection has room for one more."""
     options = request.params
     if isinstance(options, NotificationOptions) and options.type in _UNSERVED:
         raise BrokerError("unimplemented", f"type: {NotificationType(options.type).name} is not implemented")

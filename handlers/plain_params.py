@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
+from handlers.request import Request
 from schema.errors import BrokerError
+from schema.messages import Message
+
+
+def plain_params(request: Request) -> Mapping[str, object]:
+    """The params of a method without a message; absent ones are empty."""
+    return {} if isinstance(request.params, Message) else request.params
 
 
 def known_only(params: Mapping[str, object], names: tuple[str, ...]) -> None:

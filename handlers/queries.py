@@ -3,24 +3,21 @@
 from handlers.arm_state import ArmState
 from handlers.config_items import ITEMS
 from handlers.outcome import Answer, EventsQuery, HistoryQuery
-from handlers.plain_params import integer, known_only, text
+from handlers.plain_params import integer, known_only, plain_params, text
 from handlers.request import Request
 from schema.codecs.times import format_time
 from schema.errors import BrokerError
-from schema.messages import Message
 
 HISTORY_LIMIT, HISTORY_MOST = 50, 500
+"""Changes of one answer: unless told, and at most."""
 EVENTS_MOST = 500
+"""Events of one answer at most."""
 _HIGHEST = (1 << 63) - 1
-
-
-def _params(request: Request) -> dict[str, object]:
-    return {} if isinstance(request.params, Message) else request.params
 
 
 def get_history(_state: ArmState, request: Request) -> HistoryQuery:
     """Changes of the arm, newest first; `after_rev` and `before_rev` are exclusive."""
-    params = _params(request)
+    params = plain_params(request)
     known_only(params, ("after_rev", "before_rev", "item", "limit"))
     item = text(params, "item")
     if item and item not in ITEMS:
@@ -35,7 +32,7 @@ def get_history(_state: ArmState, request: Request) -> HistoryQuery:
 
 def get_events(_state: ArmState, request: Request) -> EventsQuery:
     """Events of the arm after a seq, oldest first."""
-    params = _params(request)
+    params = plain_params(request)
     known_only(params, ("after_seq", "limit"))
     return EventsQuery(
         after_seq=integer(params, "after_seq", 0, _HIGHEST),
@@ -45,7 +42,7 @@ def get_events(_state: ArmState, request: Request) -> EventsQuery:
 
 def who_am_i(_state: ArmState, request: Request) -> Answer:
     """What the service understood of the sender."""
-    known_only(_params(request), ())
+    known_only(plain_params(request), ())
     return Answer(
         {
             "user": request.user,

@@ -28,32 +28,16 @@ def _unit(item: ConfigItem) -> str:
 
 def _rows_of(item: ConfigItem) -> list[Rpc]:
     """Get, Set and Reset of one item, as its verbs say."""
-    key, message, unit = item.key, item.message, _unit(item)
-    of_mode = ControlModeInformation if item.modes else Empty
-    text = key.replace("_", " ")
-    rows: list[Rpc] = []
-    if "S" in item.verbs:
-        decide = partial(items.set_item, item)
-        rows.append(Rpc(f"Set{item.noun}", WRITE, message, Empty, decide, f"Set the {text}", key, unit))
-    if "G" in item.verbs:
-        rows.append(
-            Rpc(f"Get{item.noun}", READ, Empty, message, partial(items.get_item, item), f"Read the {text}", key, unit)
-        )
-    if "R" in item.verbs:
-        decide = partial(items.reset_item, item)
-        rows.append(
-            Rpc(
-                f"Reset{item.noun}",
-                WRITE,
-                of_mode,
-                message,
-                decide,
-                f"Reset the {text} to the arm's default",
-                key,
-                unit,
-            )
-        )
-    return rows
+    key, noun, message, unit, text = item.key, item.noun, item.message, _unit(item), item.key.replace("_", " ")
+    of_slot = ControlModeInformation if item.modes else Empty
+    # fmt: off
+    rows = {
+        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(items.set_item, item),   f"Set the {text}",                         key, unit),
+        "G": Rpc(f"Get{noun}",   READ,  Empty,   message, partial(items.get_item, item),   f"Read the {text}",                        key, unit),
+        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(items.reset_item, item), f"Reset the {text} to the arm's default", key, unit),
+    }
+    # fmt: on
+    return [row for verb, row in rows.items() if verb in item.verbs]
 
 
 # fmt: off
@@ -99,7 +83,6 @@ def _table(rows: list[Rpc]) -> dict[str, Rpc]:
 
 RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _rows_of(item)), *_EXPLICIT])
 """Every method by name, Kinova's thirty and our own."""
-
 
 SERVICE_METHODS = frozenset({"SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault"})
 """Methods beyond the thirty of Kinova; all but SetControlMode need nothing of the arm."""

@@ -2,11 +2,12 @@
 
 import enum
 import math
+from typing import NamedTuple
 
 from handlers.arm_state import ArmState
 from handlers.config_items import ANGLE_FIELDS, ITEMS, ConfigItem
 from handlers.direction import at_or_tighter
-from limits.bounds import close
+from limits.bounds import READ_BACK, RELATIVE, close
 from schema.arms import Slot
 from schema.messages import Message
 
@@ -26,19 +27,29 @@ class Ending(enum.StrEnum):
         return self in (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
 
 
-def _same_value(name: str, left: object, right: object, resolution: float, *, angular: bool) -> bool:
+class _Tolerance(NamedTuple):
+    """How far two numbers may differ: degrees for an angle, a share for every number."""
+
+    degrees: float
+    relative: float
+    angular: bool
+    """Whether all numbers of the message are angles."""
+
+
+def _same_value(name: str, left: object, right: object, tolerance: _Tolerance) -> bool:
     if isinstance(left, float) and isinstance(right, float):
-        return close(left, right, resolution if angular or name in ANGLE_FIELDS else 0.0)
+        resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
+        return close(left, right, resolution, tolerance.relative)
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right) and all(
-            _same_value(name, one, other, resolution, angular=angular) for one, other in zip(left, right, strict=True)
+            _same_value(name, one, other, tolerance) for one, other in zip(left, right, strict=True)
         )
     if isinstance(left, Message) or isinstance(right, Message):
-        return _same_message(left, right, resolution, angular=angular)
+        return _same_message(left, right, tolerance)
     return left == right
 
 
-def _same_message(left: object, right: object, resolution: float, *, angular: bool) -> bool:
+def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
     """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
     if left is None and right is not None:
         left = type(right)()
@@ -47,18 +58,26 @@ def _same_message(left: object, right: object, resolution: float, *, angular: bo
     if not isinstance(left, Message) or type(left) is not type(right):
         return left == right
     return all(
-        _same_value(name, getattr(left, name), getattr(right, name), resolution, angular=angular)
-        for name in left.__struct_fields__
+        _same_value(name, getattr(left, name), getattr(right, name), tolerance) for name in left.__struct_fields__
     )
 
 
-def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
-    """Whether two values of an item are the same within the arm's resolution, then within 0.1 %."""
+def _compare(key: str, left: Message, right: Message, resolution_rad: float, relative: float) -> bool:
     if left == right:
         return True
     quantity = ITEMS[key].quantity
     angular = quantity is not None and quantity.angular
-    return _same_message(left, right, math.degrees(resolution_rad), angular=angular)
+    return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, angular))
+
+
+def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
+    """Whether a value of an item counts as read back: within the arm's resolution, then within 0.1 %."""
+    return _compare(key, left, right, resolution_rad, READ_BACK)
+
+
+def equal(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
+    """Whether an arm would hold two values of an item as one: within its resolution."""
+    return _compare(key, left, right, resolution_rad, RELATIVE)
 
 
 def agrees(state: ArmState, slot: Slot) -> bool:

@@ -1,9 +1,11 @@
 """SimFault: tell a simulated arm to misbehave."""
 
+from collections.abc import Mapping
+
 from handlers.arm_state import ArmState
 from handlers.config_items import ITEMS, ConfigItem
 from handlers.outcome import FaultOrder
-from handlers.plain_params import integer, known_only, text
+from handlers.plain_params import integer, known_only, plain_params, text
 from handlers.request import Request
 from schema.arms import Fault, Slot
 from schema.codecs.plain import from_plain
@@ -13,11 +15,13 @@ from schema.messages import Message
 
 FAULTS = ("refuse", "delay", "hang", "lose_answer", "offline", "foreign_change", "none")
 LATER_FAULTS = ("garbage", "clamp", "reboot", "swap_serial", "moving")
+"""Described, not there yet: refused by name."""
 LONGEST_MS = 24 * 3600 * 1000
+"""Longest time of a fault, ms."""
 _NAMES = ("fault", "for_ms", "delay_ms", "item", "slot", "value")
 
 
-def _slot(params: dict[str, object]) -> tuple[ConfigItem, Slot] | None:
+def _slot(params: Mapping[str, object]) -> tuple[ConfigItem, Slot] | None:
     """The item and slot that the params name, if any."""
     key, name = text(params, "item"), text(params, "slot")
     if not key:
@@ -36,7 +40,7 @@ def _slot(params: dict[str, object]) -> tuple[ConfigItem, Slot] | None:
     return item, (key, int(mode))
 
 
-def _value(params: dict[str, object], item: ConfigItem, slot: Slot) -> Message:
+def _value(params: Mapping[str, object], item: ConfigItem, slot: Slot) -> Message:
     """The message of the item from its bare value."""
     value = params["value"]
     if item.field:
@@ -50,7 +54,7 @@ def sim_fault(state: ArmState, request: Request) -> FaultOrder:
     """Check the params of SimFault and name the fault."""
     if not state.faults_allowed:
         raise BrokerError("unknown_method", f"SimFault: {state.arm} is not simulated, or faults are not allowed")
-    params = {} if isinstance(request.params, Message) else request.params
+    params = plain_params(request)
     known_only(params, _NAMES)
     name = text(params, "fault")
     if name in LATER_FAULTS:

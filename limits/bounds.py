@@ -8,6 +8,8 @@ import numpy as np
 
 RELATIVE = 1e-6
 """Share of a bound by which a rounded value may exceed it and still count as equal."""
+READ_BACK = 1e-3
+"""Share by which a value read back may differ from the one written and still count as it."""
 
 
 class Quantity(NamedTuple):
@@ -21,6 +23,7 @@ JOINT_SPEED = Quantity("deg/s", angular=True)
 JOINT_ACCELERATION = Quantity("deg/s²", angular=True)
 TWIST_LINEAR = Quantity("m/s", angular=False)
 TWIST_ANGULAR = Quantity("deg/s", angular=True)
+MASS = Quantity("kg", angular=False)
 
 
 class Excess(NamedTuple):
@@ -54,7 +57,7 @@ def excesses(
 
     Args:
         values: n numbers in the unit of the quantity.
-        low: lower bound of each, inclusive.
+        low: lower bound of each, inclusive; one above 0 after rounding as `high`, 0 as it is: no negative passes.
         high: n upper bounds, inclusive after rounding to the resolution and a relative 1e-6.
         quantity: what the numbers measure.
         resolution_rad: what the arm keeps of an angle; 0 = float32.
@@ -64,6 +67,8 @@ def excesses(
     held, upper = _held(values, quantity, resolution_rad), _held(high, quantity, resolution_rad)
     above = held > upper + np.abs(upper) * RELATIVE
     below = np.asarray(values, dtype=np.float64) < low
+    if low > 0.0:
+        below &= held < _held((low,), quantity, resolution_rad) * (1.0 - RELATIVE)
     return [
         Excess(i, values[i], high[i] if above[i] else low, above=bool(above[i]))
         for i in map(int, np.flatnonzero(above | below))
@@ -75,8 +80,8 @@ def nearest_legal(values: Sequence[float], low: float, high: Sequence[float]) ->
     return tuple(min(max(value, low), bound) for value, bound in zip(values, high, strict=True))
 
 
-def close(left: float, right: float, resolution: float) -> bool:
-    """Whether two readings are the same: within the resolution (in their unit), else within 0.1 %."""
+def close(left: float, right: float, resolution: float, relative: float = READ_BACK) -> bool:
+    """Whether two readings are the same: within the resolution (in their unit), else within a share of the larger."""
     if left == right:
         return True
-    return math.fabs(left - right) <= max(resolution, 1e-3 * max(math.fabs(left), math.fabs(right)))
+    return math.fabs(left - right) <= max(resolution, relative * max(math.fabs(left), math.fabs(right)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from broker.cli.exits import Exit
-from broker.settings import Settings, SettingsError, load, quick
+from broker.settings import LOG_LEVELS, Settings, SettingsError, load, quick
 
 _EXAMPLES = """\
 examples:
@@ -20,7 +20,21 @@ The quick form serves simulated arms sim-0000, sim-0001, ... of model gen3_7dof,
 proves who a client is. Ends on SIGTERM or Ctrl-C. Exit codes: 0 ended as told, 1 failed, 2 settings or usage, 4 no
 MQTT server or store locked."""
 
-LOG_LEVELS = ("debug", "info", "warning", "error")
+LONGEST_LATENCY_MS = 60_000
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} < 0")
+    return number
+
+
+def _milliseconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= LONGEST_LATENCY_MS:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {LONGEST_LATENCY_MS}")
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,8 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     form = parser.add_argument_group("quick form, instead of --config")
     form.add_argument("--mqtt", metavar="URL", help="MQTT server, mqtt://host[:port]")
     form.add_argument("--data", type=Path, metavar="DIR", help="where the store lies (default: data)")
-    form.add_argument("--sim", type=int, metavar="N", help="how many simulated arms (default: 3)")
-    form.add_argument("--sim-latency", type=float, metavar="MS", help="how long an arm takes (default: 25)")
+    form.add_argument("--sim", type=_count, metavar="N", help="how many simulated arms (default: 3)")
+    form.add_argument("--sim-latency", type=_milliseconds, metavar="MS", help="how long an arm takes (default: 25)")
     form.add_argument("--sim-faults", action="store_true", default=None, help="allow SimFault")
     form.add_argument("--root", help="first levels of every topic (default: armbroker)")
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to log, as JSON lines on standard error")
@@ -79,8 +93,10 @@ def run(arguments: list[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
-    from broker.app import serve  # noqa: PLC0415 - `--help` and a wrong setting need no service
+    from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
+    from broker.app import serve  # noqa: PLC0415 - likewise
 
+    logs.set_up(settings.log_level)
     try:
         return asyncio.run(serve(settings))
     except KeyboardInterrupt:

@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from broker.client.address import parse_address
-from broker.client.connection import Connection, Incoming, Login, Outgoing
+from broker.client.connection import Connection, Login
 from broker.client.documents import CONTENT_TYPES, ReplyDocument, RequestOptions, decode_reply, encode
 from broker.client.errors import NoReplyError, NoServerError, OutcomeUnknownError, RefusedError
-from broker.client.exchange import Exchange
+from broker.client.exchange import Exchange, Unanswered
 from broker.client.ids import random_ids
+from broker.client.messages import Incoming, Outgoing
 from broker.client.monitor import Watched
 from broker.client.watch import Watch
 from broker.topics import Topics, is_leaf, is_name
@@ -123,19 +124,9 @@ class ArmClient:
             ValueError, TypeError: an argument cannot be sent.
         """
         request_id = next(self._ids) if id is None else id
-        message = self._request(arm, method, request_id, params, options)
-        exchange = Exchange(self._open_connection(), message)
-        self._exchanges[message.correlation] = exchange
-        try:
-            reply = await exchange.run(timeout)
-        except NoServerError as error:
-            if exchange.sent:
-                raise NoReplyError(arm, method, request_id, timeout, exchange.sent) from error
-            raise
-        finally:
-            del self._exchanges[message.correlation]
-        if reply is None:
-            raise NoReplyError(arm, method, request_id, timeout, exchange.sent)
+        reply = await self._exchange(self._request(arm, method, request_id, params, options), timeout)
+        if isinstance(reply, Unanswered):
+            raise NoReplyError(arm, method, request_id, timeout, reply.sent) from reply.why
         if not reply["ok"]:
             raise (OutcomeUnknownError if reply["error"]["kind"] == "outcome_unknown" else RefusedError)(reply)
         return reply
@@ -156,10 +147,18 @@ class ArmClient:
         watch = Watch(self._open_connection(), self._topics, arm, self._fetch_events)
         self._watches.add(watch)
         try:
-            async with watch.subscribed(), contextlib.aclosing(watch.follow()) as watched:
-                yield watched
+            async with watch.subscribed():
+                yield watch
         finally:
             self._watches.discard(watch)
+
+    async def _exchange(self, message: Outgoing, timeout: float) -> ReplyDocument | Unanswered:  # noqa: ASYNC109 - as in call
+        exchange = Exchange(self._open_connection(), message)
+        self._exchanges[message.correlation] = exchange
+        try:
+            return await exchange.run(timeout)
+        finally:
+            del self._exchanges[message.correlation]
 
     async def _fetch_events(self, arm: str, after_seq: int) -> ReplyDocument:
         return await self.call(arm, "GetEvents", {"after_seq": after_seq}, timeout=FETCH_TIMEOUT_S)

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import aiomqtt
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from broker.client.address import parse_address
 from broker.client.errors import NoServerError
+from broker.client.messages import Incoming, Outgoing, incoming
 
 LOG = logging.getLogger(__name__)
 _MQTT_LOG = logging.getLogger(f"{__name__}.mqtt")
@@ -27,42 +26,13 @@ FIRST_DELAY_S, LONGEST_DELAY_S = 0.1, 5.0
 STEADY_S = 10.0
 """A connection that lived for so long was a good one: the pauses begin anew."""
 CONNECT_TIMEOUT_S = 5.0
+KEEPALIVE_S = 15
+"""A dead connection is noticed after one and a half times this."""
 SESSION_TAKEN_OVER = 0x8E
 FIRST_FAILURE = 0x80
 """Reason codes from here on are failures."""
 INCOMING_LIMIT = 100_000
 """Messages that may wait to be handed on; what is lost beyond shows as a gap, or as a reply to ask for again."""
-
-
-_new_properties: Callable[[int], Properties] = Properties
-
-
-class Incoming(NamedTuple):
-    """A message as it came; absent properties are empty, `retained` marks one stored before the subscription."""
-
-    topic: str
-    payload: bytes
-    content_type: str
-    correlation: bytes
-    retained: bool
-
-
-class Outgoing(NamedTuple):
-    """A request to be published at QoS 1."""
-
-    topic: str
-    payload: bytes
-    content_type: str
-    correlation: bytes
-    response_topic: str
-
-    def properties(self) -> Properties:
-        """The MQTT 5 properties."""
-        properties = _new_properties(PacketTypes.PUBLISH)
-        properties.ContentType = self.content_type
-        properties.CorrelationData = self.correlation
-        properties.ResponseTopic = self.response_topic
-        return properties
 
 
 class Login(NamedTuple):
@@ -221,7 +191,7 @@ class Connection:
         messages = client.messages
         try:
             while True:
-                self._on_message(_incoming(await anext(messages)))
+                self._on_message(incoming(await anext(messages)))
         except aiomqtt.MqttError as error:
             return error.__cause__ or error
 
@@ -258,6 +228,7 @@ class Connection:
             identifier=self._login.client_id,
             protocol=aiomqtt.ProtocolVersion.V5,
             clean_start=True,
+            keepalive=KEEPALIVE_S,
             max_queued_incoming_messages=INCOMING_LIMIT,
             logger=_MQTT_LOG,
             timeout=CONNECT_TIMEOUT_S,
@@ -282,14 +253,3 @@ async def _leave(client: aiomqtt.Client) -> None:
 
 def _code(reason: ReasonCode | int | None) -> int:
     return reason.value if isinstance(reason, ReasonCode) else reason or 0
-
-
-def _incoming(message: aiomqtt.Message) -> Incoming:
-    properties = message.properties
-    return Incoming(
-        topic=message.topic.value,
-        payload=message.payload,
-        content_type=getattr(properties, "ContentType", ""),
-        correlation=getattr(properties, "CorrelationData", b""),
-        retained=message.retain,
-    )

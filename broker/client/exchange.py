@@ -1,15 +1,16 @@
 """One request under way: sent again, with the same id, until a reply settles it or its time is over."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import aiomqtt
 
-from broker.client.connection import Connection, Outgoing
+from broker.client.connection import Connection
 from broker.client.documents import ReplyDocument
 from broker.client.errors import NoServerError
+from broker.client.messages import Outgoing
 
 LOG = logging.getLogger(__name__)
 
@@ -34,18 +35,21 @@ def may_repeat(reply: ReplyDocument) -> bool:
     return not reply["ok"] and reply["error"]["retry"] == "same_id"
 
 
-class Exchange:
-    """One request, however often it is sent.
+class Unanswered(NamedTuple):
+    """No reply that settles the request: how often it was handed to the MQTT server, and what cut the waiting short."""
 
-    Attributes:
-        sent: how often the request was handed to the MQTT server.
-    """
+    sent: int
+    why: NoServerError | None = None
+
+
+class Exchange:
+    """One request, however often it is sent."""
 
     def __init__(self, connection: Connection, message: Outgoing) -> None:
         self._connection = connection
         self._message = message
         self._news: asyncio.Queue[ReplyDocument | NoServerError | None] = asyncio.Queue()
-        self.sent = 0
+        self._sent = 0
 
     def answer(self, reply: ReplyDocument) -> None:
         """Take a reply."""
@@ -55,16 +59,16 @@ class Exchange:
         """Take note that the connection is gone: what was sent may be lost."""
         self._news.put_nowait(None)
 
-    async def run(self, timeout: float) -> ReplyDocument | None:  # noqa: ASYNC109 - ends with a value, not an error
-        """The reply that settles the request; at the end the last `retry: same_id` refusal, or None.
+    async def run(self, timeout: float) -> ReplyDocument | Unanswered:  # noqa: ASYNC109 - ends with a value, no error
+        """The reply that settles the request; at the end a `retry: same_id` refusal, if every copy was refused.
 
         Raises:
-            NoServerError: the connection ended for good.
+            NoServerError: the connection ended for good, and nothing was sent.
         """
         patience = min(timeout / SENDS, LONGEST_PATIENCE_S)
         waits = pauses()
-        refusal: ReplyDocument | None = None
-        with contextlib.suppress(TimeoutError):
+        refusals: list[ReplyDocument] = []
+        try:
             async with asyncio.timeout(timeout):
                 while True:
                     reply = await self._attempt(patience)
@@ -72,9 +76,15 @@ class Exchange:
                         continue
                     if not may_repeat(reply):
                         return reply
-                    refusal = reply
+                    refusals.append(reply)
                     await asyncio.sleep(max(next(waits), reply["error"].get("retry_after_ms", 0) / 1000))
-        return refusal
+        except TimeoutError:
+            # a copy without a reply may have been accepted after another was refused
+            return refusals[-1] if 0 < self._sent <= len(refusals) else Unanswered(self._sent)
+        except NoServerError as error:
+            if not self._sent:
+                raise
+            return Unanswered(self._sent, error)
 
     async def _attempt(self, patience: float) -> ReplyDocument | None:
         """Send, and take the first reply; None when it is time to send again."""
@@ -96,7 +106,7 @@ class Exchange:
     async def _send(self) -> None:
         try:
             await self._connection.ready()
-            self.sent += 1
+            self._sent += 1
             await self._connection.publish(self._message)
         except NoServerError as error:
             self._news.put_nowait(error)

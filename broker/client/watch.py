@@ -4,14 +4,15 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from typing import Any, TypedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Self, TypedDict
 
 import msgspec
 
-from broker.client.connection import Connection, Incoming
+from broker.client.connection import Connection
 from broker.client.documents import ReplyDocument, decode
 from broker.client.errors import ClientError
+from broker.client.messages import Incoming
 from broker.client.monitor import Again, Gap, Monitor, Resynced, Step, Watched, WatchedDocument
 from broker.topics import PublicTopic, Topics
 from schema.events import event_topic
@@ -41,8 +42,19 @@ class _Fetched(TypedDict):
     more: bool
 
 
+class Renew(NamedTuple):
+    """To start anew, once the connection is up; `ask` for the documents where it does not send them by itself."""
+
+    why: str
+    ask: bool
+
+
 class Watch:
-    """One follower of an arm, or of all (None); `fetch` asks the service for events that were missed."""
+    """One follower of an arm, or of all (None), an async iterator; `fetch` asks the service for missed events.
+
+    Whoever is cancelled while waiting for the next can ask for it again. It ends when it is no longer `subscribed`, and
+    raises NoServerError when the connection has ended for good.
+    """
 
     def __init__(self, connection: Connection, topics: Topics, arm: str | None, fetch: Fetch) -> None:
         self._connection = connection
@@ -50,28 +62,28 @@ class Watch:
         self._fetch = fetch
         level = "+" if arm is None else arm
         self._filters = (topics.event(level, "#"), topics.state(level, "+"), topics.service("+"))
-        self._waiting: asyncio.Queue[tuple[PublicTopic, Incoming] | Resynced] = asyncio.Queue(WAITING_LIMIT)
-        self._overflowed = False
+        self._waiting: asyncio.Queue[tuple[PublicTopic, Incoming] | Renew | None] = asyncio.Queue()
+        self._steps: deque[Step | Renew] = deque()
         self._monitor = Monitor()
+        self._ended = False
 
     def offer(self, source: PublicTopic, message: Incoming) -> None:
         """Take a message of the connection, if it is ours."""
         if source.family != "svc" and self._arm not in {None, source.arm}:
             return
-        if self._waiting.full():
-            self._overflowed = True
-            self._start_anew(f"more than {WAITING_LIMIT} messages were waiting to be read")
-        else:
+        if self._waiting.qsize() < WAITING_LIMIT:
             self._waiting.put_nowait((source, message))
+        else:
+            self._start_anew(Renew(f"more than {WAITING_LIMIT} messages were waiting to be read", ask=True))
 
     def lose(self) -> None:
         """Take note that the connection is gone, and with it what was published meanwhile."""
-        self._start_anew("the connection to the MQTT server was lost")
+        self._start_anew(Renew("the connection to the MQTT server was lost", ask=False))
 
-    def _start_anew(self, why: str) -> None:
+    def _start_anew(self, news: Renew) -> None:
         while not self._waiting.empty():
             self._waiting.get_nowait()
-        self._waiting.put_nowait(Resynced("", why))
+        self._waiting.put_nowait(news)
 
     @contextlib.asynccontextmanager
     async def subscribed(self) -> AsyncIterator[None]:
@@ -81,39 +93,46 @@ class Watch:
             NoServerError: the connection ended for good, or may not read.
         """
         async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self._end)
             for topic_filter in self._filters:
                 stack.push_async_callback(self._connection.unsubscribe, topic_filter)
                 await self._connection.subscribe(topic_filter)
             yield
 
-    async def follow(self) -> AsyncGenerator[Watched, None]:
-        """What is seen, for ever.
+    def _end(self) -> None:
+        self._ended = True
+        self._waiting.put_nowait(None)
 
-        Raises:
-            NoServerError: the connection ended for good.
-        """
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Watched:
         while True:
-            news = await self._waiting.get()
-            if isinstance(news, Resynced):
-                yield news
-                await self._renew()
+            if not self._steps:
+                news = None if self._ended else await self._waiting.get()
+                if news is None:
+                    raise StopAsyncIteration
+                self._steps.extend(self._steps_of(news))
                 continue
-            async with contextlib.aclosing(self._do(self._steps(*news))) as shown:
-                async for each in shown:
-                    yield each
+            step = self._steps[0]  # stays there while it is waited for
+            if isinstance(step, Gap):
+                done = await self._fill(step)
+            elif isinstance(step, Renew):
+                done = await self._renew(step)
+            elif isinstance(step, Again):
+                done = self._monitor.event(*step)
+            else:
+                self._steps.popleft()
+                return step
+            self._steps.popleft()
+            self._steps.extendleft(reversed(done))
 
-    async def _renew(self) -> None:
-        """Start from the documents again: a new connection brings them by itself."""
-        self._monitor.reset()
-        await self._connection.ready()
-        if self._overflowed:
-            self._overflowed = False
-            for topic_filter in self._filters[1:]:
-                await self._connection.subscribe(topic_filter)
-                await self._connection.unsubscribe(topic_filter)
-
-    def _steps(self, source: PublicTopic, message: Incoming) -> list[Step]:
+    def _steps_of(self, news: tuple[PublicTopic, Incoming] | Renew) -> Sequence[Step | Renew]:
         """What one message comes to; nothing, with a log line, if it cannot be read."""
+        if isinstance(news, Renew):
+            self._monitor.reset()
+            return [Resynced("", news.why), news]
+        source, message = news
         try:
             document = decode(message.payload, message.content_type) if message.payload else None
             if source.family == "svc":
@@ -127,37 +146,35 @@ class Watch:
             LOG.warning("unreadable message on %s: %s", message.topic, error)
             return []
 
-    async def _do(self, steps: list[Step]) -> AsyncGenerator[Watched, None]:
-        todo = deque(steps)
-        while todo:
-            step = todo.popleft()
-            if isinstance(step, Again):
-                todo.extendleft(reversed(self._monitor.event(*step)))
-            elif isinstance(step, Gap):
-                async with contextlib.aclosing(self._fill(step)) as events:
-                    async for each in events:
-                        yield each
-                self._monitor.filled(step)
-            else:
-                yield step
+    async def _renew(self, step: Renew) -> list[Step]:
+        """Start from the documents again."""
+        await self._connection.ready()
+        if step.ask:
+            for topic_filter in self._filters[1:]:
+                await self._connection.subscribe(topic_filter)
+                await self._connection.unsubscribe(topic_filter)
+        return []
 
-    async def _fill(self, gap: Gap) -> AsyncGenerator[Watched, None]:
-        """The events of a gap, and where some cannot be had, word of it."""
-        after = gap.after
+    async def _fill(self, gap: Gap) -> list[Step]:
+        """One page of the events of a gap, and the rest of the gap; where they cannot be had, word of it."""
+        steps: list[Step] = []
         try:
-            while after < gap.upto:
-                result = (await self._fetch(gap.arm, after))["result"]
-                page = msgspec.convert(result, _Fetched)
-                if page["first_seq"] > after + 1:
-                    yield Resynced(gap.arm, f"events {after + 1} to {page['first_seq'] - 1} are no longer kept")
-                for event in result["events"]:
-                    for step in self._monitor.fetched(gap.arm, event_topic(event["event"]), event):
-                        yield step
-                    after = event["seq"]
-                if not (page["more"] and page["events"]):
-                    return
+            result = (await self._fetch(gap.arm, gap.after))["result"]
+            page = msgspec.convert(result, _Fetched)
         except (ClientError, msgspec.ValidationError) as error:
-            yield Resynced(gap.arm, f"events {after + 1} to {gap.upto} could not be fetched: {error}")
+            self._monitor.filled(gap)
+            why = f"events {gap.after + 1} to {gap.upto} could not be fetched: {error}"
+            return [Resynced(gap.arm, why)]
+        if page["first_seq"] > gap.after + 1:
+            why = f"events {gap.after + 1} to {page['first_seq'] - 1} are no longer kept"
+            steps.append(Resynced(gap.arm, why))
+        for event in result["events"]:
+            steps += self._monitor.fetched(gap.arm, event_topic(event["event"]), event)
+        last = page["events"][-1]["seq"] if page["events"] else gap.upto
+        if page["more"] and last < gap.upto:
+            return [*steps, gap._replace(after=last)]
+        self._monitor.filled(gap)
+        return steps
 
 
 def _checked(document: dict[str, Any] | None) -> dict[str, Any]:

@@ -58,8 +58,18 @@ class GroupCommit(Reader):
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was put into a batch is committed."""
-        return self._committing is None and not self._batch.due
+        """Whether everything that was put into a batch is committed; never again once the store failed."""
+        return self._error is None and self._committing is None and not self._batch.due
+
+    @property
+    def committing(self) -> bool:
+        """Whether a batch is being written now."""
+        return self._commit is not None
+
+    @property
+    def error(self) -> StoreError | None:
+        """The error after which nothing more is committed."""
+        return self._error
 
     @property
     def failed(self) -> "asyncio.Future[None]":

@@ -19,6 +19,7 @@ PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("mmap_size", "0", 0),
     ("wal_autocheckpoint", "1000", 1000),
     ("journal_size_limit", "67108864", 67_108_864),
+    ("temp_store", "MEMORY", 2),
 )
 """Name, what is set, what must be read back."""
 

@@ -1,11 +1,14 @@
-"""The statements that carry a batch into the file: one per kind of row, bound as Python's sqlite3 takes them fastest.
+"""The statements that carry a batch into the file: one per kind of row, many rows in one statement.
 
-sqlite3 binds `str`, `int` and `bytearray` directly; `bytes` and `bool` go through its adapters, at a cost above that of
-the row itself. Hence `bytearray(...)` and `+flag` below.
+Python's sqlite3 lets go of the interpreter's lock for each statement and has to win it back from the event loop, so a
+statement takes up to 64 rows. It binds `str`, `int` and `bytearray` directly; `bytes` and `bool` go through its
+adapters, at a cost above that of the row itself: hence `bytearray(...)` and `+flag` below.
 """
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -24,12 +27,37 @@ class AuditHead(NamedTuple):
     hash: bytes
 
 
-def _insert(table: str, columns: Sequence[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 - constants
+class Statement(NamedTuple):
+    """A statement for any number of rows: `head`, then `row` for each of them, then `tail`."""
+
+    head: str
+    row: str
+    tail: str = ""
+
+    def text(self, rows: int) -> str:
+        """The SQL for so many rows."""
+        return f"{self.head}{', '.join([self.row] * rows)}{self.tail}"
 
 
-def _replace(table: str, columns: Sequence[str]) -> str:
-    return _insert(table, columns).replace("INSERT", "REPLACE", 1)
+def _marks(count: int) -> str:
+    return f"({', '.join('?' * count)})"
+
+
+def _insert(table: str, columns: Sequence[str], tail: str = "", verb: str = "INSERT") -> Statement:
+    return Statement(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ", _marks(len(columns)), tail)
+
+
+def _replace(table: str, columns: Sequence[str]) -> Statement:
+    return _insert(table, columns, verb="REPLACE")
+
+
+def _update(table: str, columns: Sequence[str], keys: Sequence[str]) -> Statement:
+    """Rows hold the new values of `columns`, then those of `keys`."""
+    sets = ", ".join(f"{name} = new.column{at}" for at, name in enumerate(columns, 1))
+    where = " AND ".join(f"{table}.{name} = new.column{at}" for at, name in enumerate(keys, len(columns) + 1))
+    row = _marks(len(columns) + len(keys))
+    head = f"UPDATE {table} SET {sets} FROM (VALUES "  # noqa: S608 - constants
+    return Statement(head, row, f") AS new WHERE {where}")
 
 
 _ARM_COLUMNS = tuple(name for name in ArmRow.__struct_fields__ if name not in {"published_seq", "description"})
@@ -40,25 +68,27 @@ PUT_ARM = _replace("arm", _ARM_COLUMNS)
 PUT_DESCRIPTION = _replace("description", ("arm", "description"))
 PUT_ITEM = _replace("item", ItemRow.__struct_fields__)
 ADD_REQUEST = _insert("request", RequestRow.__struct_fields__)
-UPDATE_REQUEST = "UPDATE request SET outcome = ?, settled = ?, reply_open = ?, rev = ? WHERE n = ?"
-REPLY_PUBLISHED = "UPDATE request SET reply_open = 0 WHERE n = ?"
+UPDATE_REQUEST = _update("request", ("outcome", "settled", "reply_open", "rev"), ("n",))
+REPLY_PUBLISHED = Statement("UPDATE request SET reply_open = 0 WHERE n IN (", "?", ")")
 ADD_CHANGE = _insert("change", _CHANGE_COLUMNS)
-UPDATE_CHANGE = (
-    "UPDATE change SET state = ?, epoch = ?, cmd_seq = ?, after = ?, outcome = ?, seq = ?, settled_at_us = ?, "
-    "state_hash = ? WHERE n = ?"
-)
+UPDATE_CHANGE = _update("change", (*STATE_COLUMNS[1:], "state_hash"), ("n",))
 ADD_EVENT = _insert("event", EventRow.__struct_fields__)
 PUT_TOPIC_HEAD = _replace("topic_head", ("arm", "topic", "seq"))
 PUBLISHED = _replace("published", ("arm", "seq"))
-PUT_HANDLE = (
-    f"{_insert('handle', HandleRow.__struct_fields__)} "
-    "ON CONFLICT (identifier) DO UPDATE SET last_seen_us = excluded.last_seen_us, last_seq = excluded.last_seq"
+PUT_HANDLE = _insert(
+    "handle",
+    HandleRow.__struct_fields__,
+    " ON CONFLICT (identifier) DO UPDATE SET last_seen_us = excluded.last_seen_us, last_seq = excluded.last_seq",
 )
-TOUCH_HANDLES = "UPDATE handle SET last_seen_us = ? WHERE user = ? AND conn = ?"
-DROP_HANDLE = "DELETE FROM handle WHERE identifier = ?"
+TOUCH_HANDLES = _update("handle", ("last_seen_us",), ("user", "conn"))
+DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
 SET_META = _replace("meta", ("key", "value"))
 ADD_AUDIT = _insert("audit", ("n", "prev", "entry", "hash"))
 SAW_TIME = "UPDATE service SET last_time_us = max(last_time_us, ?)"
+
+_SIZES = (64, 16, 4, 1)
+"""Rows of one statement; each size of each kind is prepared once."""
+_text = cache(Statement.text)
 
 _fixed = attrgetter(*FIXED_COLUMNS)
 _state = attrgetter(*STATE_COLUMNS)
@@ -79,11 +109,18 @@ class BatchWriter:
     def write(self, batch: Batch) -> None:
         """Execute the batch inside the open transaction; after an error only a new writer may go on."""
         for statement, rows in self._statements(batch):
-            if rows:
-                self._connection.executemany(statement, rows)
+            self._execute(statement, rows)
         self._connection.execute(SAW_TIME, (batch.last_time_us,))
 
-    def _statements(self, batch: Batch) -> Iterable[tuple[str, Sequence[Values]]]:
+    def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
+        done = 0
+        for size in _SIZES:
+            while len(rows) - done >= size:
+                values = chain.from_iterable(rows[done : done + size])
+                self._connection.execute(_text(statement, size), list(values))
+                done += size
+
+    def _statements(self, batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
         heads = {(event.arm, event.topic): event.seq for event in batch.events}
         return (
             (PUT_PRINCIPAL, list(batch.principals.items())),

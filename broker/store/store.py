@@ -66,9 +66,12 @@ class Store(GroupCommit):
             raise store_error(error) from error
         return store
 
-    def load(self) -> Loaded:
-        """Begin a new epoch and read what the service needs; blocks, once, before anything is written."""
-        loaded = self._writer.run(load).result()
+    def load(self, *, blame: bool = True) -> Loaded:
+        """Begin a new epoch and read what the service needs; blocks, once, before anything is written.
+
+        With `blame` a start after an unclean end is counted on every open change.
+        """
+        loaded = self._writer.run(partial(load, blame=blame)).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
 
@@ -102,7 +105,7 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule.table] += count
-            await asyncio.to_thread(write_anchor, self._path.parent, self.audit_head())
+            await asyncio.wrap_future(self._writer.run(self._anchor))
         except (StoreError, OSError) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
@@ -114,8 +117,8 @@ class Store(GroupCommit):
             self._scrub = Scrub(self._path, self._fail_from_thread)
             self._scrub.start()
 
-    def close(self) -> None:
-        """Commit what is open, call back, mark a clean end and close; blocks; harmless when closed.
+    def close(self, *, clean: bool = True) -> None:
+        """Commit what is open, call back, mark the end as clean if it is, and close; blocks; harmless when closed.
 
         A failed store is only closed.
         """
@@ -125,13 +128,18 @@ class Store(GroupCommit):
         self._scrub.stop()
         self._drain()
         if self._error is None:
-            self._writer.run(partial(_mark_clean, self._now())).result()
-            write_anchor(self._path.parent, self.audit_head())
+            if clean:
+                self._writer.run(partial(_mark_clean, self._now())).result()
+            self._writer.run(self._anchor).result()
         super().close()
         try:
             self._writer.close()
         finally:
             self._lock.release()
+
+    def _anchor(self, connection: sqlite3.Connection) -> None:
+        """Runs in the writer thread, so that no two anchors are written at once."""
+        write_anchor(self._path.parent, audit_head(connection))
 
     def _loop_runs(self) -> None:
         if not self._whole:

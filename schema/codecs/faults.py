@@ -23,6 +23,8 @@ _TYPES: dict[type, str] = {
     dict: "an object",
     type(None): "null",
 }
+_RANKS = {"not_finite": 1, "unknown_enum": 2}
+"""Kinds of faults in the order in which they are told; all others come first."""
 _QUOTED_TYPES = frozenset((str, bool, int, float))
 
 
@@ -34,6 +36,10 @@ class FaultError(Exception):
         self.kind = kind
         self.text = text
         self.path = ""
+
+    def shown_before(self, other: "FaultError | None") -> bool:
+        """Whether this fault, found after `other`, is told in its place: what is wrong with the form comes first."""
+        return other is None or _RANKS.get(self.kind, 0) < _RANKS.get(other.kind, 0)
 
     def below(self, step: str) -> None:
         """Put a field name or `[index]` before the path."""

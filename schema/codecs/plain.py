@@ -143,12 +143,15 @@ def _read_list(convert: Convert) -> Convert:
         if type(values) is not list:
             wrong_type(values, "a list")
         done: list[Any] = []
+        first: FaultError | None = None
         for index, value in enumerate(values):
             try:
                 done.append(convert(value))
             except FaultError as fault:
                 fault.below(f"[{index}]")
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return tuple(done)
 
     return read
@@ -161,12 +164,15 @@ def _read_map(key_kind: Kind, convert: Convert) -> Convert:
         if type(values) is not dict:
             wrong_type(values, "an object")
         done: dict[Any, Any] = {}
+        first: FaultError | None = None
         for key, value in values.items():
             try:
                 done[read_key(key)] = convert(value)
             except FaultError as fault:
                 fault.below(step(key))
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return done
 
     return read
@@ -188,6 +194,7 @@ def _reader(cls: type[Message]) -> Convert:
         if type(mapping) is not dict:
             wrong_type(mapping, f"an object ({cls.__name__})")
         values: dict[str, Any] = {}
+        first: FaultError | None = None
         for name, value in mapping.items():
             convert = plan.get(name)
             if convert is None:
@@ -196,7 +203,9 @@ def _reader(cls: type[Message]) -> Convert:
                 values[name] = convert(value)
             except FaultError as fault:
                 fault.below(name)
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return cls(**values)
 
     return read

@@ -142,12 +142,15 @@ def _read_one(field: Field, *, strict: bool) -> Convert:
 def _read_list(convert: Convert) -> Convert:
     def read(values: Any) -> tuple[Any, ...]:
         done: list[Any] = []
+        first: FaultError | None = None
         for index, value in enumerate(values):
             try:
                 done.append(convert(value))
             except FaultError as fault:
                 fault.below(f"[{index}]")
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return tuple(done)
 
     return read
@@ -156,12 +159,15 @@ def _read_list(convert: Convert) -> Convert:
 def _read_map(convert: Convert) -> Convert:
     def read(values: Any) -> dict[Any, Any]:
         done: dict[Any, Any] = {}
+        first: FaultError | None = None
         for key in sorted(values):
             try:
                 done[key] = convert(values[key])
             except FaultError as fault:
                 fault.below(step(str(key)))
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return done
 
     return read
@@ -184,6 +190,7 @@ def _reader(cls: type[Message], strict: bool) -> Convert:
 
     def read(message: Generated) -> Message:
         values: dict[str, Any] = {}
+        first: FaultError | None = None
         for name, has_presence, convert in plan:
             if has_presence and not message.HasField(name):
                 continue
@@ -191,7 +198,9 @@ def _reader(cls: type[Message], strict: bool) -> Convert:
                 values[name] = convert(getattr(message, name))
             except FaultError as fault:
                 fault.below(name)
-                raise
+                first = fault if fault.shown_before(first) else first
+        if first is not None:
+            raise first
         return cls(**values)
 
     return read

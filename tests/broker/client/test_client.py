@@ -118,6 +118,16 @@ async def test_a_service_that_stays_busy_is_told_at_the_deadline(mosquitto: Mosq
     assert len(service.asked) > 1
 
 
+async def test_a_copy_without_a_reply_may_have_been_accepted(mosquitto: Mosquitto) -> None:
+    def first_only(asked: Asked) -> dict[str, Any] | None:
+        return asked.refusal("busy", "same_id") if len(service.asked) == 1 else None
+
+    async with responding(mosquitto.port, first_only) as service, a_client(mosquitto) as client:
+        with pytest.raises(NoReplyError, match="unknown"):
+            await client.call("r12", "SetGravityVector", {}, timeout=0.6)
+    assert len(service.asked) > 1
+
+
 async def test_replies_are_told_apart_by_correlation_data(mosquitto: Mosquitto) -> None:
     async with responding(mosquitto.port, lambda _: None) as service, a_client(mosquitto) as client:
         first = asyncio.create_task(client.call("r12", "GetGravityVector", timeout=20))

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -185,6 +186,35 @@ async def test_the_end_of_the_client_ends_a_watch(mosquitto: Mosquitto) -> None:
         assert await anext(watched) == LOST
         with pytest.raises(NoServerError, match="closed"):
             await anext(watched)
+
+
+async def test_waiting_can_be_given_up_and_taken_up_again(mosquitto: Mosquitto, arm: str) -> None:
+    def get_events(asked: Asked) -> dict[str, Any] | None:
+        if len(service.asked) == 1:
+            return None
+        return asked.reply(result={"events": [an_event(8, 5)], "first_seq": 1, "head_seq": 9, "more": False})
+
+    async with watching(mosquitto, arm, get_events) as (service, following):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(following(), 0.01)
+        await service.publish(f"state/{arm}/config", a_document(7), retain=True)
+        await following()
+        await service.publish(f"evt/{arm}/{LIMIT}", an_event(9, 8))
+        waiting = asyncio.ensure_future(following())
+        await service.came.wait()
+        waiting.cancel()
+        assert [(await following()).event["seq"], (await following()).event["seq"]] == [8, 9]
+
+
+async def test_a_watch_that_is_left_ends(mosquitto: Mosquitto) -> None:
+    async def follow(watched: AsyncIterator[Watched]) -> list[Watched]:
+        return [each async for each in watched]
+
+    async with ArmClient(mosquitto.url, user="alice", conn=next(CONNS)) as client:
+        async with client.watch("nobody") as watched:
+            following = asyncio.create_task(follow(watched))
+        await following
+        assert await follow(watched) == []
 
 
 async def test_a_bad_arm_is_named(mosquitto: Mosquitto) -> None:

@@ -178,11 +178,13 @@ async def test_who_asks_late_or_was_cancelled_is_told_too(reopen: Reopen, fill_u
     waiting.cancel()
     await asyncio.sleep(0)
     fill_up(store)
+    assert store.error is None
     store.batch.set_meta("key", "x" * 100_000)
     store.flush_soon()
     for _ in range(2):
         with pytest.raises(StoreFullError):
             await store.failed
+    assert not store.settled
 
 
 async def test_marks_are_committed_later_by_themselves(reopen: Reopen) -> None:

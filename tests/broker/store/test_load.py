@@ -106,8 +106,8 @@ async def test_an_open_change_counts_the_unclean_starts_that_found_it(
     assert loaded.next_change_n == 3
     store = reopen()
     store.load()
-    store._writer._connection.execute("UPDATE service SET clean = 0")  # as if it had been killed
-    loaded = store.load()
+    store.close(clean=False)
+    loaded = reopen().load()
     assert not loaded.clean
     assert [change.starts for change in loaded.open_changes] == [1]
     assert [change.starts for change in reopen().load().open_changes] == [1]
@@ -134,3 +134,16 @@ async def test_events_are_unpublished_until_they_are_marked(
     assert [arm.published_seq for arm in loaded.arms] == [2, 0, 3]
     assert loaded.topic_heads == {(arm, "config/GRAVITY_VECTOR_CHANGED"): 3 for arm in rows}
     assert loaded.open_requests == []
+
+
+async def test_a_start_without_blame_counts_on_no_change(
+    reopen: Reopen, make_change: Callable[..., ChangeRow], committed: Committed
+) -> None:
+    store = reopen()
+    store.load()
+    store.batch.add_change(make_change(1))
+    await committed(store)
+    store.close(clean=False)
+    loaded = reopen().load(blame=False)
+    assert not loaded.clean
+    assert [change.starts for change in loaded.open_changes] == [0]

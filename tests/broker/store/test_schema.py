@@ -48,6 +48,7 @@ def test_every_setting_is_read_back(path: Path) -> None:
         "mmap_size": 0,
         "wal_autocheckpoint": 1000,
         "journal_size_limit": 67_108_864,
+        "temp_store": 2,
     }
 
 

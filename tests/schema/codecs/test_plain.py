@@ -150,3 +150,18 @@ def test_integers_are_accepted_for_floats() -> None:
     assert record == Position(1.0, -9.81)
     assert isinstance(record, Position)
     assert type(record.x) is float
+
+
+@pytest.mark.parametrize(
+    ("document", "kind", "path"),
+    [
+        ({"control_mode": "X", "joint_speed_soft_limits": [1.0, float("nan"), "2"]}, "malformed", "[2]"),
+        ({"control_mode": "X", "joint_speed_soft_limits": [float("inf"), float("nan")]}, "not_finite", "[0]"),
+        ({"control_mode": "X", "joint_speed_soft_limits": [float("nan")], "z": 1}, "unknown_field", "z"),
+        ({"control_mode": "X", "joint_speed_soft_limits": [1.0]}, "unknown_enum", "control_mode"),
+    ],
+)
+def test_of_several_faults_those_of_the_form_are_told_first(document: dict[str, object], kind: str, path: str) -> None:
+    found, message = refusal(document, JointSpeedSoftLimits)
+    assert found == kind
+    assert path in message.partition(": ")[0]

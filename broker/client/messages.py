@@ -1,0 +1,50 @@
+"""MQTT messages as the client sees them."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+_new_properties: Callable[[int], Properties] = Properties
+
+
+class Incoming(NamedTuple):
+    """A message as it came; absent properties are empty, `retained` marks one stored before the subscription."""
+
+    topic: str
+    payload: bytes
+    content_type: str
+    correlation: bytes
+    retained: bool
+
+
+class Outgoing(NamedTuple):
+    """A request to be published at QoS 1."""
+
+    topic: str
+    payload: bytes
+    content_type: str
+    correlation: bytes
+    response_topic: str
+
+    def properties(self) -> Properties:
+        """The MQTT 5 properties."""
+        properties = _new_properties(PacketTypes.PUBLISH)
+        properties.ContentType = self.content_type
+        properties.CorrelationData = self.correlation
+        properties.ResponseTopic = self.response_topic
+        return properties
+
+
+def incoming(message: aiomqtt.Message) -> Incoming:
+    """What aiomqtt received."""
+    properties = message.properties
+    return Incoming(
+        topic=message.topic.value,
+        payload=message.payload,
+        content_type=getattr(properties, "ContentType", ""),
+        correlation=getattr(properties, "CorrelationData", b""),
+        retained=message.retain,
+    )

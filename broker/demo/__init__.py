@@ -1,0 +1,1 @@
+"""The demo: an MQTT server, the service with three simulated arms, and a scripted publisher."""

@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import pytest
+
+from broker.self_description import asyncapi, errors
+from broker.settings import quick
+from schema.errors import ERRORS
+
+ADDRESSES = {
+    "request": "plant/cell/v1/req/{user}/{conn}/{arm}/{method}",
+    "reply": "plant/cell/v1/res/{user}/{conn}/{leaf}",
+    "notice": "plant/cell/v1/ntf/{user}/{conn}/{handle}",
+    "configEvent": "plant/cell/v1/evt/{arm}/config/{event}",
+    "modeEvent": "plant/cell/v1/evt/{arm}/mode",
+    "outcomeEvent": "plant/cell/v1/evt/{arm}/outcome",
+    "state": "plant/cell/v1/state/{arm}/{document}",
+    "service": "plant/cell/v1/svc/{instance}",
+}
+
+
+def test_the_asyncapi_document_has_the_address_and_the_parameters_of_every_channel(tmp_path: Path) -> None:
+    document = asyncapi(quick("mqtt://127.0.0.1", tmp_path, 1, root="plant/cell"))
+    channels = document["channels"]
+    assert {name: channel["address"] for name, channel in channels.items()} == ADDRESSES
+    for name, channel in channels.items():
+        assert {f"{{{parameter}}}" for parameter in channel["parameters"]} == {
+            level for level in ADDRESSES[name].split("/") if level.startswith("{")
+        }
+    actions = {name: operation["action"] for name, operation in document["operations"].items()}
+    assert actions == {name: "receive" if name == "request" else "send" for name in ADDRESSES}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_the_document_of_errors_is_the_table(kind: str) -> None:
+    (entry,) = [entry for entry in errors()["errors"] if entry["kind"] == kind]
+    row = ERRORS[kind]
+    assert (entry["code"], entry["names"], entry["retry"]) == (row.code, list(row.names), row.retry)
+    assert (entry["text"], entry["remedy"]) == (row.text, row.remedy)

@@ -1,0 +1,35 @@
+import pytest
+
+from handlers.refusals import description_of, listing, not_read, number, out_of_limits
+from limits.bounds import JOINT_SPEED, Excess
+from schema.errors import BrokerError
+from tests.handlers.builders import arm, description, never_read
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(80.0, "80"), (0.5002, "0.5002"), (1e-6, "1e-06"), (297.94, "297.94"), (1.0000001, "1.0000001")],
+)
+def test_a_number_is_written_as_short_as_it_can_be(value: float, words: str) -> None:
+    assert number(value) == words
+
+
+def test_numbers_are_written_as_a_list() -> None:
+    assert listing((80.0, 0.5)) == "[80, 0.5]"
+    assert listing(()) == "[]"
+
+
+def test_an_arm_that_was_never_read_is_not_described() -> None:
+    assert description_of(arm()) == description()
+    with pytest.raises(BrokerError) as caught:
+        description_of(never_read())
+    assert caught.value.message == not_read(never_read()).message
+    assert (caught.value.kind, caught.value.name) == ("arm_not_read", "DEVICE_NOT_READY")
+
+
+def test_the_first_excess_gives_the_refusal_its_name() -> None:
+    above, below = Excess(0, 90.0, 80.0, above=True), Excess(1, -1.0, 0.0, above=False)
+    error = out_of_limits(arm(), "speed", [above, below], JOINT_SPEED, (80.0, 0.0))
+    assert error.name == "VALUE_IS_ABOVE_MAXIMUM"
+    assert [violation.relation for violation in error.violations] == ["<=", ">="]
+    assert [violation.source for violation in error.violations] == ["hard:device", "rule:minimum"]

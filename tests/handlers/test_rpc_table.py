@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers import rpc_table
+from handlers.config_items import ITEMS
+from handlers.rpc import Access
+from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS, UNIMPLEMENTED, reply_message
+from schema.messages import JointSpeedSoftLimits
+
+KINOVA = [
+    "SetGravityVector", "GetGravityVector", "ResetGravityVector",
+    "SetPayloadInformation", "GetPayloadInformation", "ResetPayloadInformation",
+    "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
+    "SetCartesianReferenceFrame", "GetCartesianReferenceFrame",
+    "SetJointSpeedSoftLimits", "ResetJointSpeedSoftLimits",
+    "SetJointAccelerationSoftLimits", "ResetJointAccelerationSoftLimits",
+    "SetTwistLinearSoftLimit", "ResetTwistLinearSoftLimit",
+    "SetTwistAngularSoftLimit", "ResetTwistAngularSoftLimit",
+    "SetDesiredLinearTwist", "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "GetDesiredSpeeds",
+    "GetKinematicHardLimits", "GetKinematicSoftLimits", "GetAllKinematicSoftLimits",
+    "GetControlMode",
+    "ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe",
+]  # fmt: skip
+OWN = ["SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault"]
+WRITES = {name for name in KINOVA if not name.startswith("Get")} | {"SetControlMode", "SimFault"}
+DEGREES = {
+    "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
+    "SetJointSpeedSoftLimits", "ResetJointSpeedSoftLimits",
+    "SetJointAccelerationSoftLimits", "ResetJointAccelerationSoftLimits",
+    "SetTwistAngularSoftLimit", "ResetTwistAngularSoftLimit",
+    "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "GetDesiredSpeeds",
+    "GetKinematicHardLimits", "GetKinematicSoftLimits", "GetAllKinematicSoftLimits",
+}  # fmt: skip
+
+
+def test_the_table_holds_the_thirty_of_kinova_and_five_of_our_own() -> None:
+    assert (len(KINOVA), len(set(KINOVA))) == (30, 30)
+    assert sorted(RPC_TABLE) == sorted(KINOVA + OWN)
+    assert sorted(OWN) == sorted(SERVICE_METHODS)
+
+
+def test_what_is_described_and_not_there_is_refused_by_name() -> None:
+    assert sorted(UNIMPLEMENTED) == [
+        "CheckCommand",
+        "CheckTrajectory",
+        "ClearJointSafety",
+        "ConfirmArm",
+        "ConfirmPending",
+        "DescribeJointParameters",
+        "DiscardPending",
+        "Explain",
+        "GetJointLimits",
+        "GetJointParameters",
+        "GetJointSafety",
+        "GetSkeleton",
+        "HoldArm",
+        "ReleaseArm",
+        "ResetJointLimits",
+        "ResetJointSafety",
+        "RestoreFactory",
+        "SetAuthority",
+        "SetJointLimit",
+        "SetJointLimits",
+        "SetJointParameters",
+        "SetJointSafety",
+    ]
+    assert not RPC_TABLE.keys() & set(UNIMPLEMENTED)
+
+
+@pytest.fixture
+def rpcs(vectors_dir: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((vectors_dir / "kinova_rpcs.json").read_text())["rpcs"]
+    return rows
+
+
+def test_names_and_messages_are_those_of_kinova(rpcs: list[dict[str, Any]]) -> None:
+    assert sorted(row["rpc"] for row in rpcs) == sorted(KINOVA)
+    for row in rpcs:
+        rpc = RPC_TABLE[row["rpc"]]
+        assert rpc.request is not None
+        assert rpc.reply is not None
+        assert (rpc.request.__name__, rpc.reply.__name__) == (row["request"], row["response"])
+
+
+def test_a_request_with_a_mode_has_its_field(rpcs: list[dict[str, Any]]) -> None:
+    for row in rpcs:
+        request = RPC_TABLE[row["rpc"]].request
+        assert request is not None
+        assert ("control_mode" in request.__struct_fields__) is row["needs_control_mode"]
+
+
+def test_writes_are_pinned() -> None:
+    assert {name for name, rpc in RPC_TABLE.items() if rpc.access is Access.WRITE} == WRITES
+
+
+def test_methods_in_degrees_are_pinned() -> None:
+    assert {name for name, rpc in RPC_TABLE.items() if rpc.unit == "deg"} == DEGREES
+    assert {rpc.unit for rpc in RPC_TABLE.values()} == {"deg", ""}
+
+
+def test_every_row_is_named_as_its_key_and_described() -> None:
+    for name, rpc in RPC_TABLE.items():
+        assert rpc.name == name
+        assert rpc.summary
+        assert rpc.item in {"", *ITEMS}
+
+
+def test_only_a_mode_request_ends_by_itself_and_only_who_am_i_needs_no_arm() -> None:
+    assert {name: rpc.ttl_ms for name, rpc in RPC_TABLE.items() if rpc.ttl_ms} == {"SetControlMode": 2000}
+    assert [name for name, rpc in RPC_TABLE.items() if rpc.any_arm] == ["WhoAmI"]
+
+
+def test_a_name_that_stands_twice_is_an_error() -> None:
+    row = RPC_TABLE["WhoAmI"]
+    with pytest.raises(ValueError, match="twice"):
+        rpc_table._table([row, row])
+
+
+def test_the_message_of_a_reply_is_found_by_name() -> None:
+    assert reply_message("ResetJointSpeedSoftLimits") is JointSpeedSoftLimits
+    assert reply_message("WhoAmI") is None
+    assert reply_message("Dance") is None

@@ -1,0 +1,100 @@
+"""Requests and replies in the three codecs, without the service's own codecs: plain dicts on both sides."""
+
+import json
+from typing import Any
+
+import msgpack
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from schema.proto.armbroker.v1 import armbroker_pb2 as wire
+from schema.proto.kinova import common_pb2, control_config_pb2
+
+CONTENT_TYPES = {"json": "application/json", "msgpack": "application/msgpack", "protobuf": "application/x-protobuf"}
+
+_SERVICE = control_config_pb2.DESCRIPTOR.services_by_name["ControlConfig"]
+MESSAGES: dict[str, tuple[type[Message], type[Message]]] = {
+    method.name: (GetMessageClass(method.input_type), GetMessageClass(method.output_type))
+    for method in _SERVICE.methods
+} | {"SetControlMode": (control_config_pb2.ControlModeInformation, common_pb2.Empty)}
+"""Request and reply message of each method that has them."""
+
+_TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at"}
+
+
+def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
+    """The payload of a request given as the protocol's JSON object."""
+    if codec == "json":
+        return json.dumps(request).encode()
+    if codec == "msgpack":
+        packed: bytes = msgpack.packb(request)
+        return packed
+    fields = dict(request)
+    params = fields.pop("params", None)
+    message = wire.Request()
+    for name in ("wait", "view"):
+        if name in fields:
+            fields[name] = {"applied": 0, "stored": 1, "reported": 0, "desired": 1}[fields[name]]
+    for name, value in fields.items():
+        setattr(message, name, value)
+    if params is not None:
+        message.params = encode_params(method, params)
+    return message.SerializeToString()
+
+
+def encode_params(method: str, params: dict[str, Any]) -> bytes:
+    """The params of a method as protobuf; UTF-8 JSON where it has no message."""
+    if method not in MESSAGES:
+        return json.dumps(params).encode()
+    return json_format.ParseDict(params, MESSAGES[method][0]()).SerializeToString()
+
+
+def decode_reply(codec: str, payload: bytes) -> dict[str, Any]:
+    """A reply as the protocol's JSON object; in protobuf times stay microseconds."""
+    if codec == "json":
+        document: dict[str, Any] = json.loads(payload)
+        return document
+    if codec == "msgpack":
+        unpacked: dict[str, Any] = msgpack.unpackb(payload)
+        return unpacked
+    return _of_protobuf(wire.Reply.FromString(payload))
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    return json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+
+
+def _result(method: str, payload: bytes) -> dict[str, Any]:
+    if method in MESSAGES:
+        return _plain(MESSAGES[method][1].FromString(payload))
+    document: dict[str, Any] = json.loads(payload) if payload else {}
+    return document
+
+
+def _of_protobuf(reply: wire.Reply) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        name: getattr(reply, name) for name in ("id", "arm", "method", "ok", "stage", "final", "rev", "seq")
+    }
+    document["warnings"] = [
+        {"name": warning.name, "message": warning.message} | ({"path": warning.path} if warning.path else {})
+        for warning in reply.warnings
+    ]
+    if reply.ok:
+        document["result"] = _result(reply.method, reply.result)
+    if reply.HasField("error"):
+        document["error"] = _plain(reply.error)
+    if reply.duplicate:
+        document["duplicate"] = True
+    if reply.HasField("in_force"):
+        document["in_force"] = reply.in_force
+    if reply.desired:
+        document["desired"] = _result(reply.method, reply.desired)
+    if reply.pending_rev:
+        document["pending_rev"] = reply.pending_rev
+    for field, name in _TIMES.items():
+        if value := getattr(reply, field):
+            document[name] = value
+    return document

@@ -1,0 +1,279 @@
+"""A service killed again and again under load loses nothing, does nothing twice, and tells everything."""
+
+import asyncio
+import json
+import random
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from broker.blobs import unpack
+from broker.documents import items_document
+from devices.simulated.firmware import serial_number
+from devices.simulated.store import SimulatedStore
+from handlers.config_items import ITEMS
+from schema.arms import Slot
+from schema.messages import Message
+from tests.journey.client import Client
+from tests.journey.processes import ServiceProcess
+from tests.mosquitto import Mosquitto
+
+ARMS = ("r1", "r2", "r3")
+SEED = 20261130
+KILLS = 5
+PATIENCE_S = 1.0
+"""Without a reply for so long the same request is sent again with the same id."""
+MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
+USERS = (("alice", "json", 5), ("bert", "msgpack", 5), ("cora", "protobuf", 5), ("dirk", "json", 4))
+
+Reply = dict[str, Any]
+
+
+class Sent(NamedTuple):
+    """A request and every reply to it."""
+
+    request_id: str
+    arm: str
+    method: str
+    params: dict[str, Any]
+    replies: list[Reply]
+
+
+def _change(dice: random.Random) -> tuple[str, dict[str, Any]]:
+    """A method and its params."""
+    mode = {"control_mode": dice.choice(MODES)}
+    draw = dice.random()
+    if draw < 0.5:
+        return "SetTwistLinearSoftLimit", {**mode, "twist_linear_soft_limit": dice.randint(50, 500) / 1000}
+    if draw < 0.6:
+        return "ResetTwistLinearSoftLimit", mode
+    if draw < 0.9:
+        speeds = [dice.randint(20, 70) for _ in range(7)]
+        return "SetJointSpeedSoftLimits", {**mode, "joint_speed_soft_limits": speeds}
+    return "SetGravityVector", {"x": 0.0, "y": dice.randint(-3, 3) / 10, "z": -9.8}
+
+
+async def _ask(client: Client, sent: Sent) -> None:
+    """Send until a reply comes."""
+    while True:
+        await client.send(sent.arm, sent.method, {"id": sent.request_id, "params": sent.params})
+        try:
+            sent.replies.append(await asyncio.wait_for(client.reply(sent.request_id), PATIENCE_S))
+        except TimeoutError:
+            continue
+        return
+
+
+async def _load(client: Client, dice: random.Random, over: asyncio.Event) -> list[Sent]:
+    """Change after change, and now and then an old one again, until it is over."""
+    log: list[Sent] = []
+    while not over.is_set():
+        if log and dice.random() < 0.2:
+            await _ask(client, dice.choice(log))
+            continue
+        method, params = _change(dice)
+        log.append(Sent(client.new_id(), dice.choice(ARMS), method, params, []))
+        await _ask(client, log[-1])
+    return log
+
+
+class Outcome(NamedTuple):
+    """What the whole trial left."""
+
+    sent: dict[str, Sent]
+    monitor: Client
+    process: ServiceProcess
+    rows: sqlite3.Connection
+
+    def replies(self) -> list[tuple[str, Reply]]:
+        """Each reply with its full request id."""
+        return [(full, reply) for full, sent in self.sent.items() for reply in sent.replies]
+
+    def events(self, arm: str) -> list[dict[str, Any]]:
+        """All events of an arm, from the store."""
+        return [json.loads(body) for (body,) in self.rows.execute(_EVENTS, (arm,))]
+
+    def values(self, arm: str, column: str) -> dict[Slot, Message]:
+        """Desired or reported values of an arm, from the store."""
+        found = self.rows.execute(f"SELECT key, mode, {column} FROM item WHERE arm = ?", (arm,))  # noqa: S608
+        return {(key, mode): unpack(blob, ITEMS[key].message) for key, mode, blob in found}
+
+
+_EVENTS = "SELECT body FROM event WHERE arm = ? ORDER BY seq"
+
+
+async def _trial(process: ServiceProcess, clients: list[Client]) -> dict[str, Sent]:
+    """Load, kills at random times, and the end of the load."""
+    dice = random.Random(SEED)  # noqa: S311 - a seeded schedule
+    over = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        loads = [tasks.create_task(_load(client, random.Random(dice.random()), over)) for client in clients]  # noqa: S311
+        for _ in range(KILLS):
+            process.start()
+            await asyncio.sleep(1.0 + dice.uniform(0.0, 1.5))  # the moment of the kill, not a wait for anything
+            process.kill()
+        process.start()
+        await asyncio.sleep(2.0)  # a last stretch of load
+        over.set()
+    return {
+        f"{client.user}/{client.conn}/{sent.request_id}": sent
+        for client, load in zip(clients, loads, strict=True)
+        for sent in load.result()
+    }
+
+
+@pytest.fixture(scope="module")
+def outcome(mosquitto: Mosquitto, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+    """One trial for all tests of this module."""
+    process = ServiceProcess(mosquitto, tmp_path_factory.mktemp("kill"), "kill", ARMS, latency_ms=3)
+    try:
+        sent, monitor = asyncio.run(_whole_trial(process))
+    finally:
+        process.kill()
+    rows = sqlite3.connect(process.data / "store.sqlite3")
+    yield Outcome(sent, monitor, process, rows)
+    rows.close()
+
+
+async def _whole_trial(process: ServiceProcess) -> tuple[dict[str, Sent], Client]:
+    """The trial, the rest after it, and a clean end; a monitor that saw everything."""
+    async with AsyncExitStack() as stack:
+        monitor = await stack.enter_async_context(Client(process.port, process.root, "eye", "eye"))
+        await monitor.subscribe("evt/#", "state/#")
+        clients = [
+            await stack.enter_async_context(
+                Client(process.port, process.root, user, f"{user}-1", codec=codec, version=version)
+            )
+            for user, codec, version in USERS
+        ]
+        sent = await _trial(process, clients)
+        await _quiet(monitor, clients[0])
+        assert await process.stop() == 0
+        return sent, monitor
+
+
+async def _quiet(monitor: Client, client: Client) -> None:
+    """Wait until the documents tell the last event of each arm, and nothing is pending."""
+    for arm in ARMS:
+        head = (await client.call(arm, "GetEvents", {"after_seq": 0}))["result"]["head_seq"]
+        await monitor.document(f"state/{arm}/config", partial(_is_quiet, head))
+
+
+def _is_quiet(head: int, document: dict[str, Any]) -> bool:
+    return document["seq"] >= head and not document["pending"]
+
+
+def test_the_load_was_one(outcome: Outcome) -> None:
+    assert len(outcome.sent) > 100
+    assert all(sent.replies for sent in outcome.sent.values())
+    assert sum(reply.get("duplicate", False) for _, reply in outcome.replies()) > KILLS
+    (epoch,) = outcome.rows.execute("SELECT epoch FROM service").fetchone()
+    assert epoch == KILLS + 1
+
+
+def test_every_change_answered_applied_is_there(outcome: Outcome) -> None:
+    stored = {
+        request: (arm, rev, state, result)
+        for request, arm, rev, state, result in outcome.rows.execute(
+            "SELECT request_id, arm, rev, state, outcome FROM change WHERE request_n > 0 AND outcome <> 'reopened'"
+        )
+    }
+    for full, reply in outcome.replies():
+        if reply["stage"] != "applied":
+            continue
+        arm, rev, state, result = stored[full]
+        assert (arm, state) == (outcome.sent[full].arm, "settled")
+        assert rev in (0, reply["rev"])
+        assert result in ("applied", "rounded", "unchanged")
+
+
+def test_one_outcome_per_id(outcome: Outcome) -> None:
+    for full, sent in outcome.sent.items():
+        ends = {(reply["ok"], reply["rev"], reply["seq"]) for reply in sent.replies if reply["final"]}
+        assert len(ends) <= 1, (full, sent.replies)
+    repeated = "SELECT request_id FROM change WHERE outcome NOT IN ('reopened', 'reverted') AND request_n > 0"
+    requests = [row[0] for row in outcome.rows.execute(repeated)]
+    assert len(requests) == len(set(requests))
+    told = [event["request_id"] for arm in ARMS for event in outcome.events(arm) if event.get("request_id")]
+    assert len(told) == len(set(told))
+
+
+def test_events_have_no_gap(outcome: Outcome) -> None:
+    for arm in ARMS:
+        heads: dict[str, int] = defaultdict(int)
+        events = outcome.events(arm)
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        for event in events:
+            assert event["prev"] == heads[event["event"]]
+            heads[event["event"]] = event["seq"]
+        assert [event["epoch"] for event in events] == sorted(event["epoch"] for event in events)
+
+
+def test_the_monitor_saw_every_event_in_order(outcome: Outcome) -> None:
+    for arm in ARMS:
+        last: dict[str, tuple[int, int]] = {}
+        seen: dict[int, dict[str, Any]] = {}
+        for message in outcome.monitor.inbox:
+            if message.topic.startswith(f"evt/{arm}/"):
+                event = message.document
+                mark = (event["epoch"], event["seq"])
+                if mark > last.get(message.topic, (0, 0)):
+                    last[message.topic] = mark
+                    seen[event["seq"]] = event
+        assert [seen[seq] for seq in sorted(seen)] == outcome.events(arm)
+
+
+def test_no_document_goes_back(outcome: Outcome) -> None:
+    last: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for message in outcome.monitor.inbox:
+        if message.topic.startswith("state/"):
+            mark = (message.document["rev"], message.document["seq"])
+            assert mark[0] >= last[message.topic][0]
+            assert mark[1] >= last[message.topic][1]
+            last[message.topic] = mark
+
+
+async def test_retained_documents_equal_the_store(outcome: Outcome) -> None:
+    process = outcome.process
+    async with Client(process.port, process.root, "late", "late") as late:
+        await late.subscribe("state/#")
+        for arm in ARMS:
+            config = await late.document(f"state/{arm}/config", lambda _: True)
+            reported = await late.document(f"state/{arm}/reported", lambda _: True)
+            rev, seq = outcome.rows.execute("SELECT rev, seq FROM arm WHERE arm = ?", (arm,)).fetchone()
+            assert (config["rev"], config["seq"], config["pending"], config["differs"]) == (rev, seq, [], [])
+            assert config["items"] == items_document(outcome.values(arm, "desired"))
+            assert reported["items"] == items_document(outcome.values(arm, "reported"))
+
+
+def test_the_arm_holds_what_is_reported(outcome: Outcome, tmp_path: Path) -> None:
+    journal = outcome.process.data / "adapters" / "simulated" / "simulated_arms.jsonl"
+    (tmp_path / journal.name).write_bytes(journal.read_bytes())
+    memory = SimulatedStore(tmp_path)
+    for arm in ARMS:
+        held = memory.memory(serial_number(arm, "gen3_7dof")).items
+        reported = outcome.values(arm, "reported")
+        assert held
+        assert {slot: reported[slot] for slot in held} == held
+    memory.close()
+
+
+def test_the_last_change_of_a_slot_is_in_force(outcome: Outcome) -> None:
+    for arm in ARMS:
+        last: dict[str, tuple[int, float]] = {}
+        for full, reply in outcome.replies():
+            sent = outcome.sent[full]
+            if sent.arm == arm and reply["stage"] == "applied" and "TwistLinear" in sent.method:
+                value = sent.params.get("twist_linear_soft_limit", 0.0) or reply["result"]["twist_linear_soft_limit"]
+                last[sent.params["control_mode"]] = max(
+                    last.get(sent.params["control_mode"], (0, 0.0)), (reply["rev"], value)
+                )
+        found = items_document(outcome.values(arm, "reported"))["twist_linear_soft_limit"]
+        for mode, (_, value) in last.items():
+            assert found[mode] == pytest.approx(value, rel=1e-6)
