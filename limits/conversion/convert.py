@@ -1,32 +1,23 @@
 """Reading, writing and converting limits between the formats; what a format cannot hold is named, and refused."""
 
-import enum
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from limits.conversion.formats import Format
 from limits.conversion.limit_set import Difference, LimitSet, counted_names, differences
 from limits.conversion.ros import ANY_NODE, limits_from_ros, limits_to_ros
 from limits.conversion.skeleton import limits_from_skeleton, limits_to_skeleton
+from limits.conversion.text import utf8_text
 from limits.conversion.urdf import limits_from_urdf, limits_to_urdf
 from limits.conversion.vectors import limits_from_kinova, limits_from_vectors, limits_to_kinova, limits_to_vectors
 from limits.errors import LimitsError
-
-
-class Format(enum.StrEnum):
-    """The file formats."""
-
-    URDF = "urdf"
-    ROS = "ros"
-    """Parameters of a ROS node, YAML."""
-    JOINT_LIMITS = "joint_limits"
-    """intrinsic_proto.JointLimits, binary or JSON."""
-    SKELETON = "skeleton"
-    """intrinsic_proto.Skeleton, binary or JSON."""
-    KINOVA = "kinova"
-    """Kinova.Api.ControlConfig.KinematicLimits, JSON, in degrees."""
-
+from limits.formats.intrinsic_files import read_skeleton
+from limits.formats.urdf import read_urdf
+from limits.formats.urdf_checks import Diagnostic, diagnose
+from limits.ros2.parameters import joint_names, load_joint_limits
+from limits.ros2.store import ParameterStore
 
 NAMELESS = frozenset({Format.JOINT_LIMITS, Format.KINOVA})
 """Formats whose joints have no names."""
@@ -68,7 +59,7 @@ def detect_format(data: bytes, file: str | None = None) -> Format:
         found = [name for name, known in _JSON_KEYS.items() if keys & known]
         if len(found) == 1:
             return found[0]
-    elif b"joint_limits" in start:
+    if b"joint_limits" in start:
         return Format.ROS
     raise LimitsError("the format cannot be told from the content; name it", file=file, bound=tuple(map(str, Format)))
 
@@ -169,3 +160,29 @@ def _keys(data: bytes) -> set[str]:
     except msgspec.DecodeError:
         return set()
     return set(document)
+
+
+def doubts(data: bytes, kind: Format, *, file: str | None = None, node: str | None = None) -> tuple[str, ...]:
+    """What is legal but doubtful in a file that was read, in words.
+
+    Raises:
+        LimitsError: the file is refused.
+    """
+    match kind:
+        case Format.URDF:
+            notes = diagnose(read_urdf(data, file))
+        case Format.ROS:
+            store = ParameterStore.read(utf8_text(data, file), node, file=file)
+            load_joint_limits(joint_names(store), store)
+            notes = tuple(store.diagnostics)
+        case Format.SKELETON:
+            return read_skeleton(data, file).warnings
+        case _:
+            return ()
+    return tuple(_note_text(note) for note in notes)
+
+
+def _note_text(note: Diagnostic) -> str:
+    place = note.key if note.joint is None else f"joint {note.joint}, {note.key}"
+    value = "" if note.value is None else f" (got {note.value!r})"
+    return f"{place}: {note.reason}{value}"

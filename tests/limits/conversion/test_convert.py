@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limits.conversion.convert import Converted, Format, convert, detect_format, loss_text, read_limits
+from limits.conversion.convert import Converted, convert, detect_format, doubts, loss_text, read_limits
+from limits.conversion.formats import Format
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet, differences
 from limits.errors import LimitsError
 from limits.formats.urdf_records import JointType
@@ -232,7 +233,7 @@ def test_a_skeleton_tells_its_dependencies() -> None:
     assert read_limits(convert(slower, Format.SKELETON, into=data).data, Format.SKELETON).joints[2].depends
 
 
-NUMBER = st.none() | st.floats(0.0, 1e6)
+NUMBER = st.none() | st.floats(0.0, 1e6, allow_subnormal=False)
 
 
 @given(
@@ -263,3 +264,20 @@ def test_nothing_is_lost_unnoticed(numbers: list[JointNumbers], kind: Format) ->
             rounded = kind is Format.KINOVA and None not in (old, new)
             same = old == new or (rounded and math.isclose(old, new, rel_tol=1e-6))
             assert same != ((before.name, key) in told)
+
+
+def test_doubts_are_told_in_words() -> None:
+    urdf = b"""<robot name="r"><link name="a"/><link name="b"/><transmission/><sensor/>
+      <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit velocity="0" effort="1" upper="1"/>
+      </joint></robot>"""
+    assert doubts(urdf, Format.URDF) == (
+        "sensor: this element was not read; limits it holds are not known",
+        "joint j, lower: is left out and counts as 0",
+        "joint j, velocity: is 0, so the joint cannot move (got 0.0)",
+    )
+    ros = b"d:\n  ros__parameters:\n    joint_limits.j.max_velocity: 1.0\n"
+    assert "max_velocity: does not count" in doubts(ros, Format.ROS)[0]
+    assert doubts(convert(sets.KINOVA, Format.KINOVA).data, Format.KINOVA) == ()
+    frozen = LimitSet(joints=(LimitedJoint(name="a", limits=JointNumbers(velocity=0.0)),))
+    (warning,) = doubts(convert(frozen, Format.SKELETON).data, Format.SKELETON)
+    assert "velocity is absent or 0" in warning

@@ -1,0 +1,85 @@
+"""A limit set as layers of an arm's stack."""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from limits.conversion.formats import Format
+from limits.conversion.limit_set import NUMBERS, JointNumbers, LimitedJoint, LimitSet
+from limits.stack.joints import JOINT_QUANTITIES, TWIST_QUANTITIES, ArmJoints
+from limits.stack.layer import Layer, LayerKind, Origin
+from limits.stack.matching import match_joints
+from limits.stack.sources import safety_layer
+
+KINDS: dict[Format, LayerKind] = {
+    Format.URDF: LayerKind.URDF,
+    Format.ROS: LayerKind.ROS,
+    Format.SKELETON: LayerKind.SKELETON,
+    Format.JOINT_LIMITS: LayerKind.APPLICATION,
+    Format.KINOVA: LayerKind.HARD,
+}
+"""What a file of each format is in the stack; a KinematicLimits of a control mode is its soft limits."""
+
+
+class Placed(NamedTuple):
+    """The layers of a file, and what did not fit the arm's joints, in words."""
+
+    layers: tuple[Layer, ...]
+    reports: tuple[str, ...]
+
+
+def joints_of(limits: LimitSet) -> ArmJoints:
+    """The joints of a set as those of an arm.
+
+    Raises:
+        LimitsError: a name stands twice.
+    """
+    return ArmJoints(tuple(joint.name for joint in limits.joints), tuple(joint.type for joint in limits.joints))
+
+
+def layers_of(
+    joints: ArmJoints, limits: LimitSet, kind: Format, origin: Origin, renames: Mapping[str, str] | None = None
+) -> Placed:
+    """The layers of a file: its hard limits, then soft limits and safety controllers where there are any.
+
+    A set without names of its own counts in the order of the arm's joints.
+
+    Raises:
+        LimitsError: numbers that make no sense, names that do not fit (`match_joints`).
+    """
+    given = [joint.name for joint in limits.joints]
+    if not limits.named and len(given) == len(joints.names):
+        given = list(joints.names)
+    match = match_joints(joints.names, given, renames, file=origin.source)
+    placed = {
+        name: limits.joints[index] for name, index in zip(joints.names, match.order, strict=True) if index is not None
+    }
+    mode = limits.mode or None
+    layer_kind = KINDS[kind] if mode is None else LayerKind.SOFT
+    twists = {key: getattr(limits, key) for key in TWIST_QUANTITIES if getattr(limits, key) is not None}
+    columns = _columns(joints, {name: joint.limits for name, joint in placed.items()}) | twists
+    layers = [Layer(layer_kind, origin, joints.ceilings(columns), mode)]
+    soft = {name: joint.soft for name, joint in placed.items() if joint.soft is not None}
+    if soft:
+        inner = Origin(f"{origin.source}#soft", origin.by, origin.since_us)
+        layers.append(Layer(layer_kind, inner, joints.ceilings(_columns(joints, soft))))
+    layers += _safety(joints, placed, origin, layer_kind)
+    return Placed(tuple(layers), match.reports(origin.source) if limits.named else ())
+
+
+def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origin, kind: LayerKind) -> list[Layer]:
+    records = {name: joint.safety for name, joint in placed.items() if joint.safety is not None}
+    return [safety_layer(joints, records, origin, kind=kind)] if records else []
+
+
+def _columns(joints: ArmJoints, numbers: Mapping[str, JointNumbers]) -> dict[str, list[float]]:
+    silent = dict.fromkeys(NUMBERS, math.inf) | {"position_lower": -math.inf}
+    unlimited = JointNumbers()
+    return {
+        key: [_or(getattr(numbers.get(name, unlimited), key), silent[key]) for name in joints.names]
+        for key in JOINT_QUANTITIES
+    }
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
