@@ -36,6 +36,7 @@ class MemoryReceipt:
 
     def __init__(self) -> None:
         self.state = "open"
+        self.code = 0
 
     def done(self) -> bool:
         """Whether it is settled."""
@@ -46,8 +47,8 @@ class MemoryReceipt:
         return self.state == "failed"
 
     def reason_code(self) -> int:
-        """Never refused."""
-        return 0
+        """The code it was refused with."""
+        return self.code
 
 
 class MemoryLink:
@@ -115,6 +116,14 @@ class MemoryLink:
         del will
         self.lose()
         self._inbox.put_nowait(None)
+
+    def answer(self, number: int | None = None, *, skip: int = 0, code: int = 0) -> None:
+        """Acknowledge so many of the oldest publications (all, from now on), or refuse them with `code`."""
+        self.silent = self.silent and number is not None
+        chosen = list(self._open)[skip:][:number]
+        for receipt in chosen:
+            receipt.state, receipt.code = "failed" if code else "taken", code
+            self._open.remove(receipt)
 
     def lose(self) -> None:
         """Cut the connection."""
@@ -294,6 +303,10 @@ class Plant:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
+    async def turn(self, seconds: float = 0.0) -> None:
+        """Let the service work on for a moment."""
+        await asyncio.sleep(seconds)
+
     async def committed(self) -> None:
         """Wait until nothing is being written or waits for it."""
         while not self.store.settled:  # noqa: ASYNC110 - in virtual time, and nobody announces it
@@ -314,6 +327,16 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
     """Run a scenario in virtual time."""
     with asyncio.Runner(loop_factory=PatientLoop) as runner:
         runner.run(_awaited(scenario))
+
+
+def play(data: Path, scenario: Callable[[Plant], Awaitable[None]], **options: Any) -> None:
+    """Run a scenario on a plant of its own; `options` are the plant's."""
+
+    async def whole() -> None:
+        async with Plant(data, **options) as plant:
+            await scenario(plant)
+
+    run(whole)
 
 
 async def _awaited(scenario: Callable[[], Awaitable[None]]) -> None:
