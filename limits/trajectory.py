@@ -172,8 +172,9 @@ def _positions(bounds: Bounds, trajectory: Trajectory) -> _Part | None:
     outside = (x < lower) | (x > upper)
     if not outside.any():
         return None
-    points, joints = outside.nonzero()
-    values = x[points, joints]
+    flat = outside.ravel().nonzero()[0]
+    points, joints = np.divmod(flat, lower.size)
+    values = x.ravel()[flat]
     below = values < lower[joints]
     bound = np.where(below, lower[joints], upper[joints])
     width = upper - lower
@@ -242,13 +243,14 @@ def _mean_accelerations(trajectory: Trajectory) -> Array:
 
 
 def _magnitudes(check: str, values: Array, most: Array, shift: int) -> _Part | None:
-    """Values beyond ±most, or beyond all numbers; `shift` is the point that the first row belongs to."""
+    """Values beyond ±most, shape (n,) or that of the values, or beyond all numbers; the first row is of point `shift`."""
     inside = np.abs(values) <= most
     if inside.all():
         return None
-    points, joints = np.logical_not(inside).nonzero()
-    out = values[points, joints]
-    limit = np.broadcast_to(most, values.shape)[points, joints]
+    flat = np.logical_not(inside).ravel().nonzero()[0]
+    points, joints = np.divmod(flat, values.shape[1])
+    out = values.ravel()[flat]
+    limit = most[joints] if most.ndim == 1 else most.ravel()[flat]
     excess = np.where(np.isfinite(out), (np.abs(out) - limit) / limit, np.inf)
     points = points + shift
     return _codes(check, points), points, joints, out, np.copysign(limit, out), excess
