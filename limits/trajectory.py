@@ -243,7 +243,7 @@ def _mean_accelerations(trajectory: Trajectory) -> Array:
 
 
 def _magnitudes(check: str, values: Array, most: Array, shift: int) -> _Part | None:
-    """Values beyond ±most, shape (n,) or that of the values, or beyond all numbers; the first row is of point `shift`."""
+    """Values beyond ±most, shape (n,) or that of the values, or no number; the first row is of point `shift`."""
     inside = np.abs(values) <= most
     if inside.all():
         return None

@@ -31,7 +31,13 @@ def limits_from_ros(text: bytes, node: str | None = None, file: str | None = Non
 
 
 def limits_to_ros(limits: LimitSet, node: str = ANY_NODE) -> bytes:
-    """The parameters of a node with these limits, as YAML."""
+    """The parameters of a node with these limits, as YAML.
+
+    Raises:
+        LimitsError: there is no joint.
+    """
+    if not limits.joints:
+        raise LimitsError("there is no joint to write parameters of", key=ROOT)
     values: dict[str, ParameterValue] = {}
     for joint in limits.joints:
         values |= as_parameters(joint.name, _hard(joint), _soft(joint.safety))

@@ -178,7 +178,8 @@ def safety_layer(
     """JointSafety records by joint: what the law never lets pass as numbers, the law itself beside them.
 
     The numbers are the soft range (unless it is 0 to 0 without k_position: none was given), and velocity 0 or effort 0
-    where the gain is 0. Range and k_position count for revolute and prismatic joints only.
+    where the gain is 0; in soft limits of ROS a gain of 0 limits nothing. Range and k_position count for revolute and
+    prismatic joints only.
 
     Raises:
         LimitsError: a joint the arm does not have, or a record that makes no sense.
@@ -189,7 +190,7 @@ def safety_layer(
             raise LimitsError("the arm has no such joint", file=origin.source, joint=name, value=name)
         check_joint_safety(safety, joint=name, file=origin.source)
         ranged = joints.types[joints.names.index(name)] in RANGED_TYPES
-        numbers[name] = _envelope(safety, ranged=ranged)
+        numbers[name] = _envelope(safety, ranged=ranged, zero_gain_stops=kind is not LayerKind.ROS)
     laws = tuple(safeties.get(name) for name in joints.names)
     return Layer(kind, origin, joints.ceilings(_columns(joints, numbers)), None, origins or {}, laws)
 
@@ -216,14 +217,14 @@ def site_layer(joints: ArmJoints, caps: Mapping[str, float | Numbers], origin: O
     return Layer(LayerKind.SITE, origin, joints.ceilings(_columns(joints, numbers) | twists))
 
 
-def _envelope(safety: JointSafety, *, ranged: bool) -> dict[str, float]:
+def _envelope(safety: JointSafety, *, ranged: bool, zero_gain_stops: bool) -> dict[str, float]:
     """What the safety law never exceeds, at any state."""
     numbers: dict[str, float] = {}
     if ranged and (safety.k_position or safety.soft_lower_limit or safety.soft_upper_limit):
         numbers |= {LOWER: safety.soft_lower_limit, UPPER: safety.soft_upper_limit}
-    if ranged and not safety.k_position:
+    if ranged and zero_gain_stops and not safety.k_position:
         numbers["velocity"] = 0.0
-    if not safety.k_velocity:
+    if zero_gain_stops and not safety.k_velocity:
         numbers["effort"] = 0.0
     return numbers
 

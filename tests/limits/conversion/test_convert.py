@@ -175,6 +175,7 @@ def test_positions_do_not_fit_into_a_continuous_joint() -> None:
     ("limits", "kind", "into", "reason"),
     [
         (sets.ROS, Format.ROS, b"x", "nothing but limits"),
+        (sets.CARTESIAN, Format.ROS, None, "no joint"),
         (sets.ROS, Format.URDF, convert(sets.URDF, Format.URDF).data, "no such joint"),
         (
             sets.ROS,
