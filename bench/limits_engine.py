@@ -13,6 +13,7 @@ from limits.command import CommandChecker, LimiterKind, joint_values
 from limits.kinova_models import MODELS
 from limits.stack.fold import Effective, fold
 from limits.stack.joints import QUANTITIES, Bounds
+from limits.stack.law import position_laws
 from limits.stack.layer import SLOTS, Layer, Origin, Stack
 from limits.stack.sources import joints_of_model, kinova_layer, safety_layer, site_layer
 from limits.tesseract.joint_safety import JointSafety
@@ -119,7 +120,8 @@ def bench_effective() -> Effective:
     return effective
 
 
-def bench_trajectory(bounds: Bounds) -> None:
+def bench_trajectory(effective: Effective) -> None:
+    bounds, laws = effective.at(None), position_laws(effective)
     times = np.arange(POINTS) * 0.01
     rate = np.linspace(0.1, 0.4, len(JOINTS.names))
     phase = times[:, None] * rate
@@ -138,6 +140,8 @@ def bench_trajectory(bounds: Bounds) -> None:
         ours = seconds(lambda now=trajectory: check_trajectory(bounds, now, JOINTS.names))
         plain = seconds(lambda now=lists, at=at: python_trajectory(bounds, now, at), 3)
         show(f"CheckTrajectory, {POINTS} x 7, {kind}, {len(check)} violations", ours, 5e-3, plain)
+        guarded = seconds(lambda now=trajectory: check_trajectory(bounds, now, JOINTS.names, 0, laws))
+        show(f"  and with JointSafety of {len(laws)} joints", guarded, 5e-3)
 
 
 def bench_command(effective: Effective) -> None:
@@ -161,7 +165,7 @@ def bench_command(effective: Effective) -> None:
 def main() -> None:
     """Measure all three."""
     effective = bench_effective()
-    bench_trajectory(effective.at(None))
+    bench_trajectory(effective)
     bench_command(effective)
 
 

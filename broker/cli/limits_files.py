@@ -18,6 +18,7 @@ from limits.conversion.limit_set import LimitSet, differences
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from limits.stack.fold import Effective, fold
+from limits.stack.law import position_laws
 from limits.stack.layer import Layer, Origin, Stack
 from limits.trajectory import CHECK_JOINT_ACCELERATION, Trajectory, check_trajectory
 from schema.enums import ControlMode
@@ -72,7 +73,8 @@ def check(asked: Asked, files: list[Path], motion: Motion | None, mode: str | No
     trajectory = None if motion is None else _trajectory(motion.path)
     if motion is not None and trajectory is not None:
         check_mode = CHECK_JOINT_ACCELERATION if motion.accelerations else CHECK_NONE
-        verdict = check_trajectory(effective.at(chosen), trajectory, effective.joints.names, check_mode)
+        laws = position_laws(effective)
+        verdict = check_trajectory(effective.at(chosen), trajectory, effective.joints.names, check_mode, laws)
         _echo(lines.check_lines(verdict))
         end = Exit.REFUSED if len(verdict) else end
     if plot is not None:

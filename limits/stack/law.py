@@ -1,5 +1,7 @@
 """Bounds that depend on the state: the safety law of every JointSafety in the stack, inside the effective limits."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -8,6 +10,25 @@ from limits.stack.fold import Effective
 from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, LayerKind
 from limits.tesseract.law import LARGEST, SafetyBounds, SafetyJoint, SafetyParameters, safety_bounds, safety_parameters
+
+
+class PositionLaw(NamedTuple):
+    """The part of a safety law that bounds the velocity of one joint by its position: -k (position - end)."""
+
+    joint: int
+    lower: float
+    upper: float
+    k_position: float
+
+
+def position_laws(effective: Effective) -> tuple[PositionLaw, ...]:
+    """The laws of all JointSafety records with a k_position, of ranged joints; without one, velocity 0 is effective."""
+    return tuple(
+        PositionLaw(at, safety.soft_lower_limit, safety.soft_upper_limit, safety.k_position)
+        for layer in effective.layers
+        for at, (kind, safety) in enumerate(zip(effective.joints.types, layer.safeties, strict=False))
+        if safety is not None and kind in RANGED_TYPES and safety.k_position > 0.0
+    )
 
 
 def state_bounds(effective: Effective, mode: int | None, position: ArrayLike, velocity: ArrayLike) -> SafetyBounds:
