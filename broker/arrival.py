@@ -20,7 +20,7 @@ NO_ENVELOPE = RequestEnvelope()
 _LONGEST_QUOTE = 64
 _CORRELATION_AS_ID = range(16, 33)
 """Lengths of Correlation Data that serve as an id."""
-_fingerprint_encoder = msgspec.msgpack.Encoder()
+_fingerprint_encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
 @dataclass(slots=True)

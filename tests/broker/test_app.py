@@ -72,6 +72,20 @@ def test_a_server_that_is_away_at_the_start_makes_no_unclean_end(settings: Setti
     assert is_clean(settings)
 
 
+def test_a_stop_while_the_server_is_away_ends_at_once(settings: Settings) -> None:
+    away = settings_of(f"mqtt://127.0.0.1:{free_port()}", settings.root, settings.data_dir, ["r1"])
+
+    async def stopped_soon() -> float:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        loop.call_later(1.0, stop.set)
+        await run_once(away, Clock(), stop)
+        return loop.time()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(stopped_soon()) == pytest.approx(1.0, abs=0.5)
+    assert is_clean(settings)
+
+
 async def test_a_locked_store_and_a_wrong_arm_have_their_exit_codes(settings: Settings) -> None:
     store = Store.open(settings.data_dir, lambda: 0)
     assert await serve(settings) == EXIT_UNREACHABLE

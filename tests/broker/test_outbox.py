@@ -7,7 +7,8 @@ import pytest
 
 from broker.mqtt_link import LinkFullError, LinkRejectedError
 from broker.outbox import IN_FLIGHT, Outbox, Publication
-from tests.virtual_plant import MemoryLink, MemoryReceipt, run
+from tests.memory_link import MemoryLink, MemoryReceipt
+from tests.virtual_plant import run
 
 
 class ChoosyLink(MemoryLink):

@@ -40,7 +40,7 @@ def test_the_third_start_on_a_message_is_one_too_many(tmp_path: Path) -> None:
             quarantine.passed(good)
             assert await quarantine.begin(bad) is expected
         quarantine.passed(bad)
-        await ledger.committed()
+        await ledger.store.committed()
         assert stored(plant) == "{}"
         assert await Quarantine(ledger, stored(plant), clean=False).begin(bad)
 

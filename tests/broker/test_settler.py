@@ -92,6 +92,30 @@ def test_the_next_change_is_marked_with_the_end_of_the_one_before(tmp_path: Path
     play(tmp_path, scenario)
 
 
+def test_the_next_command_waits_for_the_commit_of_its_mark(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "delay", delay_ms=5000)
+        plant.send("r1", SET, value(0.25))
+        second = plant.send("r1", SET, value(0.2))
+        await plant.document("state/r1/config", lambda document: len(document["pending"]) == 2)
+        await plant.turn(1.0)
+        blocker = sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        inject(plant, Fault("none"))
+        while not plant.store.committing:
+            await plant.turn()
+        for _ in range(20):
+            await plant.turn()
+        assert [job.phase for job in plant.session().unsettled()] == [Phase.WRITING]
+        assert commands(tmp_path, ITEM) == [[1, 1]]
+        blocker.execute("COMMIT")
+        blocker.close()
+        assert (await plant.reply(second))["stage"] == "applied"
+        assert commands(tmp_path, ITEM) == [[1, 1], [1, 2]]
+
+    play(tmp_path, scenario)
+
+
 def test_an_unchanged_change_reads_and_does_not_write(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.call("r1", SET, value(0.25))
