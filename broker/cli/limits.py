@@ -141,6 +141,8 @@ def _end(run: Callable[[ModuleType], Exit]) -> None:
         typer.echo(str(error), err=True)
         code = Exit.REFUSED
     except OSError as error:
+        if error.filename is None:
+            raise  # a closed pipe, which typer ends quietly
         typer.echo(f"{error.filename}: {error.strerror}", err=True)
         code = Exit.USAGE
     raise typer.Exit(code)

@@ -10,9 +10,9 @@ from limits.stack.joints import Bounds
 from limits.trajectory import Trajectory
 
 ROWS: tuple[tuple[str, str, str, str], ...] = (
-    ("positions", "position_lower", "position_upper", "position [rad, m]"),
-    ("velocities", "velocity", "velocity", "velocity [1/s]"),
-    ("accelerations", "acceleration", "acceleration", "acceleration [1/s²]"),
+    ("positions", "position_lower", "position_upper", "position [rad or m]"),
+    ("velocities", "velocity", "velocity", "velocity [per s]"),
+    ("accelerations", "acceleration", "acceleration", "acceleration [per s²]"),
 )
 """Field of a trajectory, the bounds of it, and what stands beside the picture."""
 
