@@ -42,7 +42,7 @@ def layers_of(
 ) -> Placed:
     """The layers of a file: its hard limits, then soft limits and safety controllers where there are any.
 
-    A set without names of its own counts in the order of the arm's joints.
+    A set without names of its own counts in the order of the arm's joints, if it has as many.
 
     Raises:
         LimitsError: numbers that make no sense, names that do not fit (`match_joints`).
@@ -64,7 +64,7 @@ def layers_of(
         inner = Origin(f"{origin.source}#soft", origin.by, origin.since_us)
         layers.append(Layer(layer_kind, inner, joints.ceilings(_columns(joints, soft))))
     layers += _safety(joints, placed, origin, layer_kind)
-    return Placed(tuple(layers), match.reports(origin.source) if limits.named else ())
+    return Placed(tuple(layers), match.reports(origin.source) if given else ())
 
 
 def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origin, kind: LayerKind) -> list[Layer]:
