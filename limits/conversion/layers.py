@@ -1,15 +1,16 @@
 """A limit set as layers of an arm's stack."""
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from limits.conversion.formats import Format
-from limits.conversion.limit_set import NUMBERS, JointNumbers, LimitedJoint, LimitSet
-from limits.stack.joints import JOINT_QUANTITIES, TWIST_QUANTITIES, ArmJoints
+from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet
+from limits.stack.joints import TWIST_QUANTITIES, ArmJoints
 from limits.stack.layer import Layer, LayerKind, Origin
-from limits.stack.matching import match_joints
-from limits.stack.sources import safety_layer
+from limits.stack.matching import JointMatch, match_joints
+from limits.stack.sources import columns, safety_layer
 
 KINDS: dict[Format, LayerKind] = {
     Format.URDF: LayerKind.URDF,
@@ -22,9 +23,10 @@ KINDS: dict[Format, LayerKind] = {
 
 
 class Placed(NamedTuple):
-    """The layers of a file, and what did not fit the arm's joints, in words."""
+    """The layers of a file, how its joints fit the arm's, and what does not, in words."""
 
     layers: tuple[Layer, ...]
+    match: JointMatch
     reports: tuple[str, ...]
 
 
@@ -57,14 +59,14 @@ def layers_of(
     mode = limits.mode or None
     layer_kind = KINDS[kind] if mode is None else LayerKind.SOFT
     twists = {key: getattr(limits, key) for key in TWIST_QUANTITIES if getattr(limits, key) is not None}
-    columns = _columns(joints, {name: joint.limits for name, joint in placed.items()}) | twists
-    layers = [Layer(layer_kind, origin, joints.ceilings(columns), mode)]
+    numbers = columns(joints, _given({name: joint.limits for name, joint in placed.items()}))
+    layers = [Layer(layer_kind, origin, joints.ceilings(numbers | twists), mode)]
     soft = {name: joint.soft for name, joint in placed.items() if joint.soft is not None}
     if soft:
         inner = Origin(f"{origin.source}#soft", origin.by, origin.since_us)
-        layers.append(Layer(layer_kind, inner, joints.ceilings(_columns(joints, soft))))
+        layers.append(Layer(layer_kind, inner, joints.ceilings(columns(joints, _given(soft)))))
     layers += _safety(joints, placed, origin, layer_kind)
-    return Placed(tuple(layers), match.reports(origin.source) if given else ())
+    return Placed(tuple(layers), match, match.reports(origin.source) if given else ())
 
 
 def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origin, kind: LayerKind) -> list[Layer]:
@@ -72,14 +74,8 @@ def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origi
     return [safety_layer(joints, records, origin, kind=kind)] if records else []
 
 
-def _columns(joints: ArmJoints, numbers: Mapping[str, JointNumbers]) -> dict[str, list[float]]:
-    silent = dict.fromkeys(NUMBERS, math.inf) | {"position_lower": -math.inf}
-    unlimited = JointNumbers()
+def _given(joint_numbers: Mapping[str, JointNumbers]) -> dict[str, dict[str, float]]:
     return {
-        key: [_or(getattr(numbers.get(name, unlimited), key), silent[key]) for name in joints.names]
-        for key in JOINT_QUANTITIES
+        name: {key: value for key, value in msgspec.structs.asdict(numbers).items() if value is not None}
+        for name, numbers in joint_numbers.items()
     }
-
-
-def _or(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value

@@ -21,12 +21,20 @@ def limits_from_ros(text: bytes, node: str | None = None, file: str | None = Non
     """The limits of all joints that the parameters of a node give limits of.
 
     Raises:
-        LimitsError: see `ParameterStore.read` and `load_joint_limits`; no joint at all.
+        LimitsError: see `ParameterStore.read` and `limits_of_parameters`.
     """
-    store = ParameterStore.read(utf8_text(text, file), node, file=file)
+    return limits_of_parameters(ParameterStore.read(utf8_text(text, file), node, file=file))
+
+
+def limits_of_parameters(store: ParameterStore) -> LimitSet:
+    """The limits of all joints that parameters give limits of.
+
+    Raises:
+        LimitsError: see `load_joint_limits`; no joint at all.
+    """
     names = joint_names(store)
     if not names:
-        raise LimitsError("holds no joint limits", file=file, key=ROOT)
+        raise LimitsError("holds no joint limits", file=store.file, key=ROOT)
     return LimitSet(joints=tuple(_joint(one) for one in load_joint_limits(names, store)))
 
 

@@ -17,7 +17,11 @@ def limits_from_urdf(text: bytes, file: str | None = None) -> LimitSet:
     Raises:
         LimitsError: see `read_urdf`.
     """
-    robot = read_urdf(text, file)
+    return limits_of_robot(read_urdf(text, file))
+
+
+def limits_of_robot(robot: UrdfRobot) -> LimitSet:
+    """The limits of all joints of a robot that are not fixed."""
     return LimitSet(joints=tuple(_joint(joint) for joint in robot.joints if joint.type is not JointType.FIXED))
 
 

@@ -13,22 +13,13 @@ from limits.formats.intrinsic_files import read_joint_limits, write_joint_limits
 from limits.intrinsic.joint_limits import JointLimitVectors, vectors
 from limits.kinova_limits import KinovaNumbers, from_kinematic_limits, to_kinematic_limits
 from limits.stack.joints import refuse_twice
+from limits.stack.sources import OF_VECTORS
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
 from schema.codecs.plain import from_plain, to_plain
 from schema.enums import ControlMode
 from schema.errors import BrokerError
 from schema.messages import KinematicLimits
-
-OF_VECTORS: dict[str, str] = {
-    "min_position": "position_lower",
-    "max_position": "position_upper",
-    "max_velocity": "velocity",
-    "max_acceleration": "acceleration",
-    "max_jerk": "jerk",
-    "max_effort": "effort",
-}
-"""The fields of JointLimits and the numbers they hold."""
 
 
 def limits_from_vectors(data: bytes, names: Sequence[str] | None = None, file: str | None = None) -> LimitSet:

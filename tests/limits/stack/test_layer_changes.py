@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
+from limits.conversion.formats import Format
+from limits.conversion.layers import layers_of
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet
-from limits.conversion.skeleton import limits_to_skeleton
-from limits.conversion.urdf import limits_to_urdf
-from limits.formats.intrinsic_files import read_skeleton
-from limits.formats.urdf import read_urdf
+from limits.conversion.ros import limits_of_parameters
+from limits.conversion.skeleton import limits_from_skeleton, limits_to_skeleton
+from limits.conversion.urdf import limits_from_urdf, limits_to_urdf
 from limits.formats.urdf_records import JointType
 from limits.intrinsic.joint_limits import simple_limits
 from limits.intrinsic.joint_limits_messages import merge_joint_limits
-from limits.ros2.parameters import load_joint_limits
 from limits.ros2.store import ParameterStore
 from limits.stack.fold import Effective, fold, tighter
 from limits.stack.joints import ArmJoints
@@ -21,11 +21,8 @@ from limits.stack.layer import Layer, LayerKind, Origin, Stack
 from limits.stack.sources import (
     application_layer,
     kinova_layer,
-    ros_layers,
     safety_layer,
     site_layer,
-    skeleton_layers,
-    urdf_layers,
 )
 from limits.tesseract.joint_safety import JointSafety
 from schema.enums import ControlMode
@@ -79,18 +76,18 @@ def test_hard_limits_of_the_device() -> None:
 
 def test_limits_of_a_urdf() -> None:
     numbers = JointNumbers(position_lower=-3.0, position_upper=1.5, velocity=1.0, effort=99.0)
-    found = urdf_layers(ARM, read_urdf(limits_to_urdf(robot(limits=numbers))), FILE)
+    found = layers_of(ARM, limits_from_urdf(limits_to_urdf(robot(limits=numbers))), Format.URDF, FILE)
     assert moved(*found.layers) == {("position_upper", "shoulder"): 1.5, ("velocity", "shoulder"): 1.0}
 
 
 def test_a_safety_controller_of_a_urdf() -> None:
-    found = urdf_layers(ARM, read_urdf(limits_to_urdf(robot(safety=SAFETY))), FILE)
+    found = layers_of(ARM, limits_from_urdf(limits_to_urdf(robot(safety=SAFETY))), Format.URDF, FILE)
     assert moved(*found.layers) == {("position_lower", "shoulder"): -1.0, ("position_upper", "shoulder"): 1.0}
 
 
 def ros(**parameters: float | bool) -> tuple[Layer, ...]:
     store = ParameterStore({f"joint_limits.elbow.{key}": value for key, value in parameters.items()})
-    return ros_layers(ARM, load_joint_limits(ARM.names, store), FILE).layers
+    return layers_of(ARM, limits_of_parameters(store), Format.ROS, FILE).layers
 
 
 def test_limits_of_ros_parameters() -> None:
@@ -100,7 +97,6 @@ def test_limits_of_ros_parameters() -> None:
 
 def test_soft_limits_of_ros_parameters() -> None:
     layers = ros(
-        has_velocity_limits=False,
         has_soft_limits=True,
         soft_lower_limit=-1.0,
         soft_upper_limit=3.0,
@@ -114,7 +110,7 @@ def test_system_and_soft_limits_of_a_skeleton() -> None:
     hard = JointNumbers(position_upper=1.5, velocity=1.0)
     soft = JointNumbers(position_upper=1.25, velocity=1.0)
     limits = robot(limits=hard, soft=soft)
-    found = skeleton_layers(ARM, read_skeleton(limits_to_skeleton(limits)), FILE)
+    found = layers_of(ARM, limits_from_skeleton(limits_to_skeleton(limits)), Format.SKELETON, FILE)
     assert moved(*found.layers) == {("position_upper", "shoulder"): 1.25, ("velocity", "shoulder"): 1.0}
 
 
