@@ -16,7 +16,7 @@ from tests.memory_link import BASE, Published
 from tests.virtual_plant import Plant, run
 
 ARMS = ("r1", "r2")
-SEEDS = (*range(6), 10)
+SEEDS = (*range(4), 10)
 STEPS = 120
 MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
 LASTING = ("hang", "lose_answer", "offline", "refuse", "delay")
