@@ -1,0 +1,68 @@
+"""Where sources that describe the same machine give different numbers; the tighter one counts all the same."""
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from limits.stack.layer import MACHINE_KINDS, Layer, Stack
+
+TOLERANCE = 1e-3
+"""Relative difference up to which two sources agree: rounding of degrees, and figures with four digits."""
+
+
+class Disagreement(NamedTuple):
+    """One number that two sources give differently."""
+
+    quantity: str
+    joint: str | None
+    tighter: str
+    """Source of the number that counts."""
+    tighter_value: float
+    looser: str
+    looser_value: float
+    unit: str
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        what = self.quantity if self.joint is None else f"{self.quantity} of joint {self.joint}"
+        counts = f"{self.tighter_value:.6g} {self.unit} of {self.tighter} counts"
+        return f"{what}: {counts}, {self.looser} says {self.looser_value:.6g} {self.unit}"
+
+
+def disagreements(stack: Stack) -> tuple[Disagreement, ...]:
+    """Differences between the hard limits, URDF, ROS parameters and skeleton of an arm, pair by pair.
+
+    A number that only one of both gives is no disagreement; nor is a tighter soft range or soft limit of a source.
+    """
+    plain = [layer for layer in stack.layers if layer.kind in MACHINE_KINDS and not _is_soft(layer)]
+    return tuple(found for first, second in combinations(plain, 2) for found in _between(stack, first, second))
+
+
+def _is_soft(layer: Layer) -> bool:
+    return bool(layer.safeties) or layer.origin.source.endswith("#soft")
+
+
+def _between(stack: Stack, first: Layer, second: Layer) -> list[Disagreement]:
+    a, b = first.ceilings, second.ceilings
+    both = np.isfinite(a) & np.isfinite(b)
+    left, right = np.where(both, a, 0.0), np.where(both, b, 0.0)
+    differ = np.abs(left - right) > TOLERANCE * np.maximum(np.abs(left), np.abs(right))
+    found = []
+    for cell in map(int, np.flatnonzero(differ)):
+        quantity, joint = stack.joints.named(cell)
+        sign = math.copysign(1.0, -1.0 if quantity == "position_lower" else 1.0)
+        near, far = (first, second) if a[cell] < b[cell] else (second, first)
+        found.append(
+            Disagreement(
+                quantity,
+                joint,
+                near.origin_of(quantity, joint).source,
+                sign * float(near.ceilings[cell]),
+                far.origin_of(quantity, joint).source,
+                sign * float(far.ceilings[cell]),
+                stack.joints.unit(quantity, joint),
+            )
+        )
+    return found
