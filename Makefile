@@ -1,24 +1,38 @@
-# demo, test, check, bench: each sets up what it needs, once: .venv, made by the python3 found (3.11 or newer).
+# demo, test, check, bench: each sets up what it needs, once: .venv, made by the python3 found (3.11 or newer), and for
+# the tests .venv-ros, where the ROS library is kept apart from everything else.
 PYTHON ?= python3
 VENV := .venv
-READY := $(VENV)/.armbroker-ready
+ROS_VENV := .venv-ros
+PIP := -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check bench
-demo: $(READY)
+demo: $(VENV)/.ready
 	$(VENV)/bin/armbroker demo
 
-test: $(READY)
+test: $(VENV)/.ready-dev $(ROS_VENV)/.ready
+	scripts/check
 	scripts/test
 
-check: $(READY)
+check: $(VENV)/.ready-dev
 	scripts/check
 
-bench: $(READY)
+bench: $(VENV)/.ready-dev
 	for each in bench/*.py; do echo "== $$each" && $(VENV)/bin/python "$$each" || exit; done
 
-$(READY): pyproject.toml
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
-	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,demo]'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) --editable '.[demo]'
+	touch $@
+
+$(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) --editable '.[dev,demo,plot]'
+	touch $@ $(VENV)/.ready
+
+$(ROS_VENV)/.ready: Makefile
+	$(PYTHON) -m venv $(ROS_VENV)
+	$(ROS_VENV)/bin/python $(PIP) 'ros-rclpy[fastrtps]'
 	touch $@

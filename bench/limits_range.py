@@ -100,10 +100,11 @@ def python_loop(case: Case) -> Callable[[], list[list[float]]]:
     return lambda: [python_joint(LIMITS, *state) for state in states]
 
 
-def numpy_call(case: Case) -> Callable[[], JointValues]:
+def numpy_call(case: Case, interfaces: tuple[str, ...] = INTERFACES) -> Callable[[], JointValues]:
     """Return one call of our limiter, from an empty memory."""
     limiter = joint_range_limiter([LIMITS] * len(case.position))
-    state, command = JointValues(position=case.position, velocity=case.velocity), JointValues(**case.command)
+    state = JointValues(position=case.position, velocity=case.velocity)
+    command = JointValues(**{name: case.command[name] for name in interfaces})
 
     def call() -> JointValues:
         limiter.reset()
@@ -180,6 +181,9 @@ def main() -> None:
         library = compiled(folder)
         for joints in (7, 100, 10_000):
             compare(joints, library)
+    for interface in INTERFACES:
+        one = seconds(numpy_call(Case.of(7), (interface,)))
+        print(f"7 joints, one command of {interface}: {one * 1e6:.1f} us")
 
 
 if __name__ == "__main__":

@@ -157,16 +157,18 @@ class Acceptor:
             self._order(arrival, session, request, outcome)
 
     def _repeated(self, arrival: Arrival) -> bool:
-        """Whether the id is known; then its outcome is given again, or will be."""
+        """Whether the id is known; then its outcome is given again, or will be.
+
+        Raises:
+            BrokerError: id_reused.
+        """
         topic = arrival.topic
         row = self._ledger.store.known(topic.user, topic.conn, arrival.id)
         if row is None:
             return False
         if row.fingerprint != arrival.fingerprint():
             when = format_time(row.at_us)
-            error = BrokerError("id_reused", f"id {arrival.id}: used at {when} for {row.method} of {row.arm}")
-            self._give(arrival, self._refusal(arrival, error))
-            return True
+            raise BrokerError("id_reused", f"id {arrival.id}: used at {when} for {row.method} of {row.arm}")
         job = self._settler.unsettled.get(row.n)
         address = arrival.address(self._topics)
         warnings = tuple(arrival.warnings)

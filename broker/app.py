@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+from collections.abc import Coroutine
 from typing import Any
 
 import structlog
@@ -95,7 +96,7 @@ async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, bla
             crashed = _crash_future()
             service = Service(settings, store, loaded, clock, tasks)
             try:
-                await service.start()
+                await _unless(stop, service.start())
                 await _until(stop, store.failed, crashed)
             finally:
                 await service.close(drain=stop.is_set())
@@ -118,6 +119,20 @@ def _crash_future() -> asyncio.Future[None]:
 
     loop.set_exception_handler(handle)
     return crashed
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do some work; give it up at `stop`."""
+    task, stopped = asyncio.create_task(work), asyncio.create_task(_stopped(stop))
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
 
 
 async def _until(stop: asyncio.Event, *failures: asyncio.Future[None]) -> None:

@@ -21,7 +21,7 @@ NO_ENVELOPE = RequestEnvelope()
 _LONGEST_QUOTE = 64
 _CORRELATION_AS_ID = range(16, 33)
 """Lengths of Correlation Data that serve as an id."""
-_fingerprint_encoder = msgspec.msgpack.Encoder()
+_fingerprint_encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
 @dataclass(slots=True)
@@ -102,6 +102,8 @@ def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
     if arrival.message.retain:
         return BrokerError("retained_request", "the request was published with the retain flag; nothing was done")
     arm = arrival.topic.arm
+    if arrival.rpc is not None and arrival.rpc.any_arm:
+        return None
     if arm.startswith("@"):
         return BrokerError("unsupported_option", f"arm {arm[:_LONGEST_QUOTE]!r}: groups of arms are not supported")
     if not is_name(arm):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from broker.arm_session import ArmSession
@@ -111,16 +112,13 @@ class Documents:
         self._timer = None
         now = self._loop.time()
         room = LOADED - self._outbox.backlog
-        for key, due in list(self._due.items()):
-            if room <= 0:
-                break
-            if due > now or key in self._under_way:
-                continue
-            del self._due[key]
-            self._sent[key] = now
-            self._under_way.add(key)
-            self._send(key)
-            room -= 1
+        if room > 0:
+            ready = (key for key, due in self._due.items() if due <= now and key not in self._under_way)
+            for key in list(islice(ready, room)):
+                del self._due[key]
+                self._sent[key] = now
+                self._under_way.add(key)
+                self._send(key)
         if self._due:
             self._timer = self._loop.call_later(REST_S, self._tick)
 

@@ -1,6 +1,5 @@
 """Composes transactions: an arm's state in memory and its rows move together."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
@@ -57,7 +56,7 @@ class Ledger:
         self.epoch = epoch
         self.outbox = outbox
         self.documents = documents
-        self._notices = notices
+        self.notices = notices
         self._principals = principals
         self._topics = topics
         self._codec = codec
@@ -70,12 +69,6 @@ class Ledger:
         else:
             self.store.batch.on_commit(callback)
             self.store.flush_soon()
-
-    async def committed(self) -> None:
-        """Return once everything decided so far is committed; never, if that fails."""
-        done = asyncio.Event()
-        self.after_commit(done.set)
-        await done.wait()
 
     def audit(self, **entry: object) -> None:
         """Append to the audit chain."""
@@ -232,24 +225,23 @@ class Ledger:
         if to is None:
             batch.on_commit(partial(self._publish, session, event, below, body))
         else:
-            batch.on_commit(partial(self._last_notice, session, event, to))
+            batch.on_commit(partial(self._last_notice, event, to))
         return event
 
-    def _last_notice(self, session: ArmSession, event: Event, entry: HandleEntry) -> None:
-        self._notices.send_to(entry, event)
-        self._notices.close(entry.identifier)
-        self._published(session, event.seq)
+    def _last_notice(self, event: Event, entry: HandleEntry) -> None:
+        """Not marked as published: that would mark the events before it, too."""
+        self.notices.send_to(entry, event)
+        self.notices.close(entry.identifier)
 
     def publish_again(self, session: ArmSession, row: EventRow) -> None:
         """Publish a stored event that the MQTT server may not have."""
         if row.topic == EventClass.NOTICE.value:
-            self._published(session, row.seq)
             return
-        self._notices.send_stored(row)
+        self.notices.send_stored(row)
         self._send(session, row.seq, row.topic, row.body)
 
     def _publish(self, session: ArmSession, event: Event, below: str, body: bytes) -> None:
-        self._notices.send(event, below)
+        self.notices.send(event, below)
         self._send(session, event.seq, below, body)
 
     def _send(self, session: ArmSession, seq: int, below: str, body: bytes) -> None:

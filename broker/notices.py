@@ -69,8 +69,10 @@ class Notices:
         return entry.identifier
 
     def close(self, identifier: int) -> None:
-        """End a handle."""
-        entry = self.handles.pop(identifier)
+        """End a handle; harmless when it ended already."""
+        entry = self.handles.pop(identifier, None)
+        if entry is None:
+            return
         self._by_arm[entry.arm].remove(entry)
         self._by_sender[entry.user, entry.conn].remove(entry)
         self._store.batch.drop_handle(identifier)

@@ -63,7 +63,7 @@ class Outbox:
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
             try:
-                receipt = self._link.publish(
+                receipt: Receipt = self._link.publish(
                     publication.topic,
                     publication.payload,
                     retain=publication.retain,
@@ -74,9 +74,8 @@ class Outbox:
             except (LinkDownError, LinkFullError):
                 break
             except LinkRejectedError as error:
-                self._give_up(publication, str(error))
-                self._waiting.popleft()
-                continue
+                self._tell_refused(publication, str(error))
+                receipt = _GIVEN_UP
             self._waiting.popleft()
             self._under_way.append((receipt, publication))
         if self._timer is None and (self._under_way or (self._waiting and self._link.connected)):
@@ -104,12 +103,11 @@ class Outbox:
         while under_way and under_way[0][0].done():
             receipt, publication = under_way[0]
             if receipt.failed():
-                if code := receipt.reason_code():
-                    self._give_up(publication, f"reason code {code}")
-                    under_way.popleft()
-                    continue
-                self._put_back()
-                return
+                code = receipt.reason_code()
+                if not code:
+                    self._put_back()
+                    return
+                self._tell_refused(publication, f"reason code {code}")
             under_way.popleft()
             if publication.done is not None:
                 publication.done()
@@ -119,8 +117,23 @@ class Outbox:
         self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
         self._under_way.clear()
 
-    def _give_up(self, publication: Publication, why: str) -> None:
+    def _tell_refused(self, publication: Publication, why: str) -> None:
+        """It is given up, and marked in its turn like those that were taken."""
         self.rejected += 1
         log.error("publication_refused", topic=publication.topic, why=why)
-        if publication.done is not None:
-            publication.done()
+
+
+class _GivenUp:
+    """The receipt of what cannot be published."""
+
+    def done(self) -> bool:
+        return True
+
+    def failed(self) -> bool:
+        return False
+
+    def reason_code(self) -> int:
+        return 0
+
+
+_GIVEN_UP = _GivenUp()

@@ -39,7 +39,7 @@ class Quarantine:
         while len(self._starts) > SUSPECTS_MOST:
             del self._starts[next(iter(self._starts))]
         self._store()
-        await self._ledger.committed()
+        await self._ledger.store.committed()
         return starts < STARTS
 
     def passed(self, message: InboundMessage) -> None:

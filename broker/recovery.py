@@ -92,7 +92,7 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
     requests = {row.n: row for row in loaded.open_requests}
     for row in loaded.open_changes:
         session = sessions.get(row.arm)
-        if session is None:
+        if session is None or row.key not in ITEMS:
             continue
         job = _job(row, requests.get(row.request_n), ledger)
         state = session.state

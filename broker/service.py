@@ -65,22 +65,10 @@ class Service:
         self._opened = False
         self._topics = topics = Topics(settings.root)
         self._since_us = clock.now_us()
-        epoch, codec = loaded.epoch, JSON
         self._link = make_link(self._link_config())
-        self._outbox = outbox = Outbox(self._link, loop)
-        self._documents = documents = Documents(
-            outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
-        )
-        self._notices = notices = Notices(
-            store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
-            first=loaded.next_handle,
-        )  # fmt: skip
-        self._ledger = ledger = Ledger(
-            store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
-            principals=Principals(store, loaded.principals), topics=topics, codec=codec,
-            next_change=loaded.next_change_n,
-        )  # fmt: skip
-        documents.after_commit = ledger.after_commit
+        self._outbox = Outbox(self._link, loop)
+        self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
+        self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
         self._settler = settler = Settler(
@@ -169,7 +157,7 @@ class Service:
         When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
         """
         self._acceptor.closing = True
-        drain = drain and self._store.error is None
+        drain = drain and self._opened and self._store.error is None
         for task in self._own:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
@@ -192,7 +180,7 @@ class Service:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 while self._queues.running or not self._store.settled:
-                    await self._ledger.committed()
+                    await self._store.committed()
                     await self._queues.idle()
 
     async def _flush(self) -> None:
@@ -280,6 +268,24 @@ class Service:
             purged = await self._store.purge(self._clock.now_us())
             log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
             self._publish_all()
+
+
+def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
+    """What writes and publishes: the ledger with documents and notices."""
+    epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
+    documents = Documents(
+        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
+    )
+    notices = Notices(
+        store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
+        first=loaded.next_handle,
+    )  # fmt: skip
+    ledger = Ledger(
+        store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
+        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
+    )  # fmt: skip
+    documents.after_commit = ledger.after_commit
+    return ledger
 
 
 async def _fail(why: str) -> None:

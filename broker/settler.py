@@ -134,7 +134,7 @@ class Settler:
             finally:
                 session.busy_with = None
         if self._mark_next(session, job):
-            await self._ledger.committed()
+            await self._ledger.store.committed()
 
     def _refused_before(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether the change cannot begin; then it is ended."""
@@ -153,9 +153,9 @@ class Settler:
             return
         if job.phase is Phase.ACCEPTED:
             self._mark_writing(session, job)
-            await self._ledger.committed()
+            await self._ledger.store.committed()
         elif not job.committed:
-            await self._ledger.committed()
+            await self._ledger.store.committed()
         if job.resumed:
             await self._resume(session, job)
             return

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from limits.errors import LimitsError
-from limits.formats.urdf_records import JointType
+from limits.formats.urdf_records import RANGED_TYPES, JointType
 from limits.intrinsic.check_mode import checks_acceleration
 from limits.ros2.arrays import INTERFACES, Floats, JointValues
 from limits.ros2.limiter import Limiter
@@ -18,8 +18,9 @@ from limits.ros2.reasons import Reason, Reasons
 from limits.ros2.records import LARGEST, SMALLEST_RANGE, JointLimits, SoftJointLimits
 from limits.ros2.saturation import TrajectoryPoint
 from limits.ros2.saturation_limiter import JointSaturationLimiter
-from limits.stack.fold import Effective
+from limits.stack.fold import Effective, fold
 from limits.stack.joints import MAXIMA, ArmJoints, Bounds
+from limits.stack.layer import Stack
 from limits.tesseract.joint_safety import JointSafety
 from schema.intrinsic import DynamicLimitsCheckMode
 
@@ -34,7 +35,7 @@ class LimiterKind(enum.StrEnum):
     RANGE = "range"
     """Each commanded quantity by the effective limits."""
     SOFT = "soft"
-    """The same, slowed down towards the soft ends by JointSafety."""
+    """The same, slowed down towards the soft ends by JointSafety; from beyond them a joint may come back."""
     SATURATION = "saturation"
     """A trajectory point: position, velocity and acceleration together, so that the joint can stop in its range."""
 
@@ -82,8 +83,8 @@ class CommandChecker:
     def __init__(self, effective: Effective, mode: int | None = None) -> None:
         self.joints = effective.joints
         self._bounds = effective.at(mode)
-        self._records = ros_limits(self.joints, self._bounds)
         self._soft = soft_limits(self.joints, [layer.safeties for layer in effective.layers if layer.safeties])
+        self._soft_bounds = _outside_soft_ranges(effective, mode, self._soft)
         self._limiters: dict[tuple[LimiterKind, bool], Limiter | JointSaturationLimiter] = {}
         self._limiter(LimiterKind.RANGE, accelerations=True)
 
@@ -133,7 +134,8 @@ class CommandChecker:
         return found
 
     def _made(self, kind: LimiterKind, *, accelerations: bool) -> Limiter | JointSaturationLimiter:
-        records = self._records if accelerations else ros_limits(self.joints, without_acceleration(self._bounds))
+        bounds = self._soft_bounds if kind is LimiterKind.SOFT else self._bounds
+        records = ros_limits(self.joints, bounds if accelerations else without_acceleration(bounds))
         match kind:
             case LimiterKind.RANGE:
                 return joint_range_limiter(records, self.joints.names)
@@ -141,6 +143,17 @@ class CommandChecker:
                 return joint_soft_limiter(records, self._soft, self.joints.names)
             case _:
                 return JointSaturationLimiter(records, self.joints.names)
+
+
+def _outside_soft_ranges(effective: Effective, mode: int | None, soft: Sequence[SoftJointLimits]) -> Bounds:
+    """The effective limits, but of joints with a soft range the positions that the layers without one leave."""
+    layers = tuple(layer for layer in effective.layers if not layer.safeties)
+    bounds, outer = effective.at(mode), fold(Stack(effective.joints, layers)).at(mode)
+    ranged = np.array([one.has_soft_position_limits() for one in soft], dtype=bool)
+    return bounds._replace(
+        position_lower=np.where(ranged, outer.position_lower, bounds.position_lower),
+        position_upper=np.where(ranged, outer.position_upper, bounds.position_upper),
+    )
 
 
 def without_acceleration(bounds: Bounds) -> Bounds:
@@ -171,31 +184,32 @@ def _record(kind: JointType, bounds: Bounds, at: int) -> JointLimits:
 def soft_limits(joints: ArmJoints, records: Sequence[Sequence[JointSafety | None]]) -> tuple[SoftJointLimits, ...]:
     """The soft limits of ros2_control for the JointSafety records of each joint: tightest range, smallest gains.
 
-    A range with nothing in it or without k_position is left out: there the effective limits hold the joint.
+    Gains of 0 and a range with nothing in it are left out, as is the range of a joint that is not ranged: there the
+    effective limits hold.
     """
     by_joint: list[list[JointSafety]] = [[] for _ in joints.names]
     for layer in records:
         for at, record in enumerate(layer):
             if record is not None:
                 by_joint[at].append(record)
-    return tuple(_soft(found) for found in by_joint)
+    return tuple(_soft(found, kind) for found, kind in zip(by_joint, joints.types, strict=True))
 
 
-def _soft(records: list[JointSafety]) -> SoftJointLimits:
-    if not records:
-        return SoftJointLimits()
-    gain = min(record.k_velocity for record in records)
-    ranged = [record for record in records if record.k_position > 0.0]
+def _soft(records: list[JointSafety], kind: JointType) -> SoftJointLimits:
+    gains = {
+        key: min((getattr(record, key) for record in records if getattr(record, key) > 0.0), default=math.nan)
+        for key in ("k_position", "k_velocity")
+    }
+    ranged = [
+        record
+        for record in records
+        if kind in RANGED_TYPES and (record.k_position or record.soft_lower_limit or record.soft_upper_limit)
+    ]
     lower = max((record.soft_lower_limit for record in ranged), default=math.nan)
     upper = min((record.soft_upper_limit for record in ranged), default=math.nan)
     if not upper - lower > SMALLEST_RANGE:
-        return SoftJointLimits(k_velocity=gain)
-    return SoftJointLimits(
-        min_position=lower,
-        max_position=upper,
-        k_position=min(record.k_position for record in ranged),
-        k_velocity=gain,
-    )
+        return SoftJointLimits(k_velocity=gains["k_velocity"])
+    return SoftJointLimits(min_position=lower, max_position=upper, **gains)
 
 
 def _point(values: JointValues) -> TrajectoryPoint:

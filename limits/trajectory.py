@@ -1,5 +1,7 @@
 """CheckTrajectory: every point of a trajectory of n joints against the effective limits."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ from limits.bounds import RELATIVE
 from limits.errors import LimitsError
 from limits.intrinsic.check_mode import checks_acceleration
 from limits.stack.joints import Bounds
+from limits.stack.law import PositionLaw
 from schema.intrinsic import DynamicLimitsCheckMode
 
 Array = NDArray[np.float64]
@@ -17,7 +20,7 @@ Indices = NDArray[np.int64]
 
 CHECK_JOINT_ACCELERATION = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_JOINT_ACCELERATION
 
-CHECKS = ("position", "velocity", "acceleration", "mean_velocity", "mean_acceleration")
+CHECKS = ("position", "velocity", "soft_velocity", "acceleration", "mean_velocity", "mean_acceleration")
 """What is compared: the numbers given, then what they imply from one point to the next."""
 
 
@@ -136,12 +139,14 @@ def check_trajectory(
     trajectory: Trajectory,
     names: tuple[str, ...],
     mode: int = CHECK_JOINT_ACCELERATION,
+    laws: Sequence[PositionLaw] = (),
 ) -> TrajectoryCheck:
     """Compare a trajectory with the limits of its joints; bounds are inclusive.
 
     Given numbers are compared as they are. Between two points the mean velocity must be one that the joint may have,
     whatever velocities are given, and so must the mean acceleration (of the velocities, else of the mean velocities):
     no motion through the points stays inside the limits otherwise. A relative 1e-6 is left for their rounding.
+    Velocities that are given must also keep to the `laws` (`position_laws` of the effective limits) at their positions.
     Accelerations against the velocity are compared with the deceleration. With the mode CHECK_NONE no acceleration is
     compared. Jerk and effort are not part of a trajectory.
 
@@ -155,6 +160,7 @@ def check_trajectory(
     checked = checks_acceleration(mode)
     with np.errstate(all="ignore"):
         found = [_positions(bounds, trajectory), *_velocities(bounds, trajectory)]
+        found += [part for law in laws for part in _soft_velocities(bounds, trajectory, law)]
         if checked:
             found += _accelerations(bounds, trajectory)
     rows = [np.concatenate(column) for column in zip(*(part for part in found if part is not None), strict=True)]
@@ -172,8 +178,9 @@ def _positions(bounds: Bounds, trajectory: Trajectory) -> _Part | None:
     outside = (x < lower) | (x > upper)
     if not outside.any():
         return None
-    points, joints = outside.nonzero()
-    values = x[points, joints]
+    flat = outside.ravel().nonzero()[0]
+    points, joints = np.divmod(flat, lower.size)
+    values = x.ravel()[flat]
     below = values < lower[joints]
     bound = np.where(below, lower[joints], upper[joints])
     width = upper - lower
@@ -189,6 +196,23 @@ def _velocities(bounds: Bounds, trajectory: Trajectory) -> list[_Part | None]:
     if np.isfinite(bounds.velocity).any():
         most = bounds.velocity * (1.0 + RELATIVE)
         found.append(_magnitudes("mean_velocity", _slopes(trajectory.positions, trajectory.times), most, 1))
+    return found
+
+
+def _soft_velocities(bounds: Bounds, trajectory: Trajectory, law: PositionLaw) -> list[_Part | None]:
+    """Velocities of one joint that a safety law does not allow at their positions, towards either end."""
+    if trajectory.velocities is None:
+        return []
+    x, v = trajectory.positions[:, law.joint], trajectory.velocities[:, law.joint]
+    fastest = bounds.velocity[law.joint]
+    found: list[_Part | None] = []
+    for end, sign in ((law.lower, -1.0), (law.upper, 1.0)):
+        most = np.maximum(sign * law.k_position * (end - x), -fastest)
+        (points,) = (sign * v > most + RELATIVE * np.abs(most)).nonzero()
+        bound, out = sign * most[points] + 0.0, v[points]
+        excess = np.abs(out - bound) / (fastest if math.isfinite(fastest) else 1.0)
+        joints = np.full(points.size, law.joint, dtype=np.int64)
+        found.append((_codes("soft_velocity", points), points, joints, out, bound, excess))
     return found
 
 
@@ -242,13 +266,14 @@ def _mean_accelerations(trajectory: Trajectory) -> Array:
 
 
 def _magnitudes(check: str, values: Array, most: Array, shift: int) -> _Part | None:
-    """Values beyond ±most, or beyond all numbers; `shift` is the point that the first row belongs to."""
+    """Values beyond ±most, shape (n,) or that of the values, or no number; the first row is of point `shift`."""
     inside = np.abs(values) <= most
     if inside.all():
         return None
-    points, joints = np.logical_not(inside).nonzero()
-    out = values[points, joints]
-    limit = np.broadcast_to(most, values.shape)[points, joints]
+    flat = np.logical_not(inside).ravel().nonzero()[0]
+    points, joints = np.divmod(flat, values.shape[1])
+    out = values.ravel()[flat]
+    limit = most[joints] if most.ndim == 1 else most.ravel()[flat]
     excess = np.where(np.isfinite(out), (np.abs(out) - limit) / limit, np.inf)
     points = points + shift
     return _codes(check, points), points, joints, out, np.copysign(limit, out), excess

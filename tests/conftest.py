@@ -1,6 +1,5 @@
 """Fixtures that every test may use."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,8 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.vectors_place import VECTORS
 
 settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
 settings.load_profile("armbroker")
@@ -18,10 +16,9 @@ settings.load_profile("armbroker")
 @pytest.fixture(scope="session")
 def vectors_dir() -> Path:
     """The folder of ground-truth vectors; the test is skipped where it is absent."""
-    place = Path(os.environ.get("ARMBROKER_VECTORS", ROOT.parent / "shared" / "vectors"))
-    if not place.is_dir():
-        pytest.skip(f"no vectors at {place}; set ARMBROKER_VECTORS")
-    return place
+    if not VECTORS.is_dir():
+        pytest.skip(f"no vectors at {VECTORS}; set ARMBROKER_VECTORS")
+    return VECTORS
 
 
 @pytest.fixture(scope="session")

@@ -3,156 +3,21 @@
 import asyncio
 import json
 import shutil
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from broker.arm_session import ArmSession
 from broker.clock import Clock
-from broker.mqtt_link import InboundMessage, LinkConfig, LinkCounts, LinkDownError
+from broker.mqtt_link import LinkConfig
 from broker.service import Service
 from broker.settings import Settings, from_document
 from broker.store.store import Store
 from tests.devices.virtual_loop import VirtualLoop
+from tests.memory_link import MemoryLink
 
 START_US = 1_800_000_000_000_000
 """Service time at virtual time 0."""
-PATIENCE_S = 3600.0
-BASE = "armbroker/v1"
-
-
-class Published(NamedTuple):
-    """One publication, in the order of sending; `topic` below the root, `document` its JSON."""
-
-    topic: str
-    document: Any
-    retained: bool
-    at_s: float
-
-
-class MemoryReceipt:
-    """The receipt of one publication."""
-
-    def __init__(self) -> None:
-        self.state = "open"
-
-    def done(self) -> bool:
-        """Whether it is settled."""
-        return self.state != "open"
-
-    def failed(self) -> bool:
-        """Whether it is settled without success."""
-        return self.state == "failed"
-
-    def reason_code(self) -> int:
-        """Never refused."""
-        return 0
-
-
-class MemoryLink:
-    """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
-
-    While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
-        self.counts = LinkCounts()
-        self.published: list[Published] = []
-        self.acked: list[InboundMessage] = []
-        self.silent = silent
-        self.connected = False
-        self._loop = loop
-        self._open: deque[MemoryReceipt] = deque()
-        self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
-        self._callbacks: list[Callable[[bool], None]] = []
-        self._news = asyncio.Event()
-
-    def on_session(self, callback: Callable[[bool], None]) -> None:
-        """See `MqttLink`."""
-        self._callbacks.append(callback)
-
-    async def open(self) -> bool:
-        """See `MqttLink`."""
-        self.restore(present=True)
-        return True
-
-    async def messages(self) -> AsyncIterator[InboundMessage]:
-        """See `MqttLink`."""
-        while (message := await self._inbox.get()) is not None:
-            yield message
-
-    async def ack(self, messages: Sequence[InboundMessage]) -> None:
-        """See `MqttLink`."""
-        self.acked += messages
-
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-    ) -> MemoryReceipt:
-        """See `MqttLink`."""
-        del expiry_s, content_type, correlation
-        if not self.connected:
-            raise LinkDownError("cut")
-        receipt = MemoryReceipt()
-        if self.silent:
-            self._open.append(receipt)
-        else:
-            receipt.state = "taken"
-        document = json.loads(payload) if payload else None
-        self.published.append(Published(topic.removeprefix(f"{BASE}/"), document, retain, self._loop.time()))
-        self._news.set()
-        return receipt
-
-    async def close(self, *, will: bool = False) -> None:
-        """See `MqttLink`."""
-        del will
-        self.lose()
-        self._inbox.put_nowait(None)
-
-    def lose(self) -> None:
-        """Cut the connection."""
-        self.connected = False
-        for receipt in self._open:
-            receipt.state = "failed"
-        self._open.clear()
-
-    def restore(self, *, present: bool) -> None:
-        """Connect."""
-        self.connected = True
-        for callback in self._callbacks:
-            callback(present)
-
-    def deliver(self, topic: str, payload: bytes, *, dup: bool = False) -> None:
-        """Let a message come."""
-        message = InboundMessage(
-            topic=f"{BASE}/{topic}",
-            payload=payload,
-            retain=False,
-            dup=dup,
-            content_type="",
-            response_topic="",
-            correlation=b"",
-            expiry_s=None,
-            handle=None,
-        )
-        self._inbox.put_nowait(message)
-
-    async def take(self, wanted: Callable[[Published], bool], after: int = 0) -> Published:
-        """The first publication from number `after` on that is wanted; waits for it."""
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                for published in self.published[after:]:
-                    if wanted(published):
-                        return published
-                self._news.clear()
-                await self._news.wait()
 
 
 class PatientLoop(VirtualLoop):
@@ -294,6 +159,10 @@ class Plant:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
+    async def turn(self, seconds: float = 0.0) -> None:
+        """Let the service work on for a moment."""
+        await asyncio.sleep(seconds)
+
     async def committed(self) -> None:
         """Wait until nothing is being written or waits for it."""
         while not self.store.settled:  # noqa: ASYNC110 - in virtual time, and nobody announces it
@@ -314,6 +183,16 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
     """Run a scenario in virtual time."""
     with asyncio.Runner(loop_factory=PatientLoop) as runner:
         runner.run(_awaited(scenario))
+
+
+def play(data: Path, scenario: Callable[[Plant], Awaitable[None]], **options: Any) -> None:
+    """Run a scenario on a plant of its own; `options` are the plant's."""
+
+    async def whole() -> None:
+        async with Plant(data, **options) as plant:
+            await scenario(plant)
+
+    run(whole)
 
 
 async def _awaited(scenario: Callable[[], Awaitable[None]]) -> None:

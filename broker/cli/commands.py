@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from broker.cli import call as calling
+from broker.cli import limits as limits_files
 from broker.cli import watch as watching
 from broker.cli.exits import Exit
 from broker.cli.login import Account, new_conn
@@ -175,6 +176,9 @@ def demo(
     from broker.demo.play import run as play  # noqa: PLC0415 - only the demo needs it
 
     _end(play(once=once or not sys.stdout.isatty()))
+
+
+app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
 
 
 def _end(code: Exit) -> Any:

@@ -29,6 +29,7 @@ class GroupCommit(Reader):
         self._committing: Batch | None = None
         self._commit: Future[None] | None = None
         self._scheduled = False
+        self._stopped = False
         self._later: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._failed: asyncio.Future[None] | None = None
@@ -60,6 +61,15 @@ class GroupCommit(Reader):
     def settled(self) -> bool:
         """Whether everything that was put into a batch is committed; never again once the store failed."""
         return self._error is None and self._committing is None and not self._batch.due
+
+    async def committed(self) -> None:
+        """Return once everything that was put into a batch is committed; never, if that fails."""
+        if self.settled:
+            return
+        done = asyncio.Event()
+        self._batch.on_commit(done.set)
+        self.flush_soon()
+        await done.wait()
 
     @property
     def committing(self) -> bool:
@@ -106,9 +116,15 @@ class GroupCommit(Reader):
                 self._commit.exception()
                 self._ended(self._commit)
 
+    def _stop(self) -> None:
+        """Commit nothing more, whatever is still called."""
+        self._stopped = True
+        if self._later is not None:
+            self._later.cancel()
+
     def _hand_over(self) -> None:
         self._scheduled = False
-        if self._commit is not None or self._error is not None or not self._batch.due:
+        if self._stopped or self._commit is not None or self._error is not None or not self._batch.due:
             return
         self._committing, self._batch = self._batch, Batch()
         self._commit = self._writer.commit(self._committing)

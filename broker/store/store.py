@@ -127,6 +127,7 @@ class Store(GroupCommit):
         self._closed = True
         self._scrub.stop()
         self._drain()
+        self._stop()
         if self._error is None:
             if clean:
                 self._writer.run(partial(_mark_clean, self._now())).result()

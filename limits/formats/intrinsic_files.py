@@ -72,6 +72,18 @@ def read_skeleton(data: bytes, file: str | None = None, *, drop_unknown: bool = 
         raise _in_file(error, file) from error
 
 
+def read_skeleton_record(data: bytes, file: str | None = None) -> Skeleton:
+    """The record of a Skeleton file as it stands, unchecked.
+
+    Raises:
+        LimitsError: the file holds no Skeleton.
+    """
+    try:
+        return _decode(data, Skeleton, drop_unknown=False)
+    except LimitsError as error:
+        raise _in_file(error, file) from error
+
+
 def write_joint_limits(limits: JointLimitVectors, *, json: bool = False) -> bytes:
     """A JointLimits file with every entry, infinite ones included: binary, or indented JSON with a final newline."""
     return write_message(joint_limits_to_message(limits), json=json)

@@ -12,20 +12,19 @@ from limits.ros2.reasons import Reason, ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.validity import check_limits
 
-HARD_POSITION, MAX_VELOCITY, SOFT_POSITION, SOFT_VELOCITY, UNKNOWN_STATE = (
-    int(reason)
-    for reason in (
-        Reason.HARD_POSITION,
-        Reason.MAX_VELOCITY,
-        Reason.SOFT_POSITION,
-        Reason.SOFT_VELOCITY,
-        Reason.UNKNOWN_STATE,
-    )
-)
-MAX_ACCELERATION, MAX_DECELERATION, MAX_JERK, MAX_EFFORT = (
-    int(reason) for reason in (Reason.MAX_ACCELERATION, Reason.MAX_DECELERATION, Reason.MAX_JERK, Reason.MAX_EFFORT)
-)
-"""The codes as plain integers: looking up a member of an enumeration takes as long as limiting a joint."""
+# Plain integers: looking up a member of an enumeration takes as long as limiting a joint.
+HARD_POSITION = int(Reason.HARD_POSITION)
+MAX_VELOCITY = int(Reason.MAX_VELOCITY)
+MAX_ACCELERATION = int(Reason.MAX_ACCELERATION)
+MAX_DECELERATION = int(Reason.MAX_DECELERATION)
+MAX_JERK = int(Reason.MAX_JERK)
+MAX_EFFORT = int(Reason.MAX_EFFORT)
+SOFT_POSITION = int(Reason.SOFT_POSITION)
+SOFT_VELOCITY = int(Reason.SOFT_VELOCITY)
+UNKNOWN_STATE = int(Reason.UNKNOWN_STATE)
+
+FEW = 8
+"""Up to so many limited joints are explained one by one, which is faster than arrays are."""
 
 
 class Cause(NamedTuple):
@@ -64,12 +63,18 @@ def explain(wanted: Floats, result: Floats, changed: Bools, causes: Sequence[Cau
         value = result[at]
     if not at.size:
         return None
-    lowered = value < wanted[at]
+    codes = np.zeros(len(wanted), dtype=np.uint8)
+    if at.size <= FEW:
+        for joint in at.tolist():
+            lowered = result[joint] < wanted[joint]
+            met = (one for one in causes if (one.upper if lowered else one.lower)[joint] == result[joint])
+            codes[joint] = next(met, causes[-1]).reason
+        return codes
+    below = value < wanted[at]
     found = np.empty(at.size, dtype=np.uint8)
     found.fill(causes[-1].reason)
     for cause in reversed(causes[:-1]):
-        found[value == np.where(lowered, cause.upper[at], cause.lower[at])] = cause.reason
-    codes = np.zeros(len(wanted), dtype=np.uint8)
+        found[value == np.where(below, cause.upper[at], cause.lower[at])] = cause.reason
     codes[at] = found
     return codes
 

@@ -11,7 +11,7 @@ from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.records import JointLimits, SoftJointLimits
 from limits.ros2.strict import SOFT_POSITION, SOFT_VELOCITY, Cause, Span
 from limits.ros2.strict_range import Situation, StrictRangeLimiter
-from limits.ros2.validity import clip_to_hard
+from limits.ros2.validity import check_limits, clip_to_hard
 
 
 class StrictSoftLimiter(StrictRangeLimiter):
@@ -36,8 +36,10 @@ class StrictSoftLimiter(StrictRangeLimiter):
         super().__init__(limits, names, tolerance=tolerance)
 
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
-        super()._prepare(limits)
+        for record, name in zip(limits, self.names, strict=True):
+            check_limits(record, name)
         pairs = [clip_to_hard(*given) for given in zip(self._given, limits, self.names, strict=True)]
+        super()._prepare(limits)
         self.soft = tuple(soft for soft, _ in pairs)
         self.diagnostics = tuple(note for _, notes in pairs for note in notes)
         self.has_range: Bools = np.array([one.has_soft_position_limits() for one in self.soft])

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from limits.stack.fold import Effective, fold
+from limits.stack.fold import NOBODY, Effective, fold, row_of
 from limits.stack.layer import LayerKind, Origin, Stack
 from limits.tesseract.joint_safety import JointSafety
 from schema.enums import ControlMode
@@ -32,6 +32,32 @@ class Explanation(NamedTuple):
     """Infinite where no layer says anything."""
     unit: str
     said: tuple[Said, ...]
+
+
+class EffectiveNumber(NamedTuple):
+    """One effective number with what binds it."""
+
+    quantity: str
+    joint: str | None
+    value: float
+    unit: str
+    kind: LayerKind
+    origin: Origin
+
+
+def effective_numbers(effective: Effective, mode: int | None = None) -> tuple[EffectiveNumber, ...]:
+    """Every number that is limited in a mode, quantity by quantity, joint by joint; None: while no mode is known."""
+    joints, row = effective.joints, row_of(mode)
+    found = []
+    for cell, index in enumerate(effective.binding[row].tolist()):
+        if index == NOBODY:
+            continue
+        quantity, joint = joints.named(cell)
+        layer, ceiling = effective.layers[index], float(effective.ceilings[row, cell])
+        value = 0.0 - ceiling if quantity == "position_lower" else ceiling
+        unit, origin = joints.unit(quantity, joint), layer.origin_of(quantity, joint)
+        found.append(EffectiveNumber(quantity, joint, value, unit, layer.kind, origin))
+    return tuple(found)
 
 
 _BY_LAW = frozenset({"velocity", "effort"})

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limits.errors import LimitsError
-from limits.stack.joints import ArmJoints, Array, Bounds
+from limits.stack.joints import ArmJoints, Array, Bounds, read_only
 from limits.stack.layer import SLOTS, Layer, Origin, Stack
 
 Indices = NDArray[np.int32]
@@ -25,7 +25,7 @@ def row_of(mode: int | None) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effective:
-    """Effective limits: `ceilings` and `binding` (index into `layers`, or NOBODY), both of shape (modes + 1, cells).
+    """Effective limits: `ceilings` and `binding` (index into `layers`, or NOBODY), read-only, shape (modes + 1, cells).
 
     Rows are those of SLOTS; the last one is the minimum over them, for an arm whose mode is not known.
     """
@@ -88,7 +88,7 @@ def fold(stack: Stack) -> Effective:
             np.copyto(here, layer.ceilings, where=binds)
             binding_here[binds] = index
     _fill_unknown_mode(ceilings, binding)
-    return Effective(stack.joints, stack.layers, ceilings, binding)
+    return Effective(stack.joints, stack.layers, read_only(ceilings), read_only(binding))
 
 
 def _of_all_modes(stack: Stack) -> tuple[Array, Indices]:
@@ -117,7 +117,7 @@ def tighter(old: Effective, new: Effective) -> Effective:
     keep = old.ceilings < new.ceilings
     ceilings = np.where(keep, old.ceilings, new.ceilings)
     binding = np.where(keep, old.binding, shifted)
-    return Effective(old.joints, old.layers + new.layers, ceilings, binding)
+    return Effective(old.joints, old.layers + new.layers, read_only(ceilings), read_only(binding))
 
 
 def _fill_unknown_mode(ceilings: Array, binding: Indices) -> None:

@@ -7,7 +7,7 @@ arm. Units: rad or m and per s, s², s³, N·m or N; twists in m/s and rad/s.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from limits.errors import LimitsError
 from limits.formats.urdf_records import JointType
 
 Array = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
 
 LOWER, UPPER = "position_lower", "position_upper"
 MAXIMA = ("velocity", "acceleration", "deceleration", "jerk", "effort")
@@ -112,10 +113,10 @@ class ArmJoints:
         slowing = rows["deceleration"]
         rows["deceleration"] = np.where(np.isinf(slowing), rows["acceleration"], slowing)
         rows[LOWER] = 0.0 - rows[LOWER]
-        return np.concatenate(tuple(rows.values()))
+        return read_only(np.concatenate(tuple(rows.values())))
 
     def bounds(self, ceilings: Array) -> Bounds:
-        """The numbers of ceilings, shape (cells,)."""
+        """The numbers of ceilings, shape (cells,); views of them where the sign does not change."""
         n = len(self.names)
         rows = ceilings[: len(JOINT_QUANTITIES) * n].reshape(len(JOINT_QUANTITIES), n)
         lower, upper, velocity, acceleration, deceleration, jerk, effort = rows
@@ -152,6 +153,12 @@ class ArmJoints:
                 value=float(lower[at]),
                 bound=float(upper[at]),
             )
+
+
+def read_only(array: NDArray[Number]) -> NDArray[Number]:
+    """The array itself, which nobody can change any more."""
+    array.flags.writeable = False
+    return array
 
 
 def refuse_twice(names: Sequence[str], file: str | None = None) -> None:

@@ -1,29 +1,28 @@
-"""Layers of the sources of limits: Kinova messages, URDF, ROS parameters, intrinsic limits, JointSafety, site caps."""
+"""Layers of what is set on an arm: Kinova messages, application limits, JointSafety, site caps.
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+Those of files are made in `limits.conversion.layers`.
+"""
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limits.errors import LimitsError
-from limits.formats.urdf_records import RANGED_TYPES, JointType, UrdfRobot
+from limits.formats.urdf_records import RANGED_TYPES, JointType
 from limits.intrinsic.joint_limits import JointLimitVectors
-from limits.intrinsic.skeleton_model import SkeletonModel
 from limits.kinova_limits import from_kinematic_limits
 from limits.kinova_models import KinovaModel
-from limits.ros2.parameters import LoadedLimits
 from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES, UPPER, ArmJoints
 from limits.stack.layer import Layer, LayerKind, Origin
-from limits.stack.matching import JointMatch, match_joints
-from limits.tesseract.joint_safety import JointSafety, check_joint_safety, joint_safety_from_urdf
+from limits.tesseract.joint_safety import JointSafety, check_joint_safety
 from schema.enums import ControlMode
 from schema.messages import KinematicLimits
 
 Numbers = Mapping[str, float]
 """Limits of one joint by quantity."""
 
-_OF_VECTORS = {
+OF_VECTORS: dict[str, str] = {
     "min_position": LOWER,
     "max_position": UPPER,
     "max_velocity": "velocity",
@@ -31,13 +30,7 @@ _OF_VECTORS = {
     "max_jerk": "jerk",
     "max_effort": "effort",
 }
-
-
-class Sourced(NamedTuple):
-    """The layers of a source whose joints have names, and how those fit the arm's."""
-
-    layers: tuple[Layer, ...]
-    match: JointMatch
+"""The fields of JointLimits and the quantities they hold."""
 
 
 def joints_of_model(model: KinovaModel) -> ArmJoints:
@@ -68,90 +61,6 @@ def kinova_layer(
     )
 
 
-def urdf_layers(
-    joints: ArmJoints, robot: UrdfRobot, origin: Origin, renames: Mapping[str, str] | None = None
-) -> Sourced:
-    """The limits of a URDF, and its safety controllers where it has any; position limits of ranged joints only.
-
-    Raises:
-        LimitsError: names that do not fit, see `match_joints`; numbers or safety controllers that make no sense.
-    """
-    movable = [joint for joint in robot.joints if joint.type is not JointType.FIXED]
-    match = match_joints(joints.names, [joint.name for joint in movable], renames, file=origin.source)
-    numbers: dict[str, Numbers] = {}
-    safeties: dict[str, JointSafety] = {}
-    for name, index in zip(joints.names, match.order, strict=True):
-        if index is None:
-            continue
-        limit, safety, kind = movable[index].limit, movable[index].safety, movable[index].type
-        if limit is not None:
-            ends = dict(zip((LOWER, UPPER), limit.position_range(), strict=True))
-            maxima = {key: getattr(limit, key) for key in JOINT_QUANTITIES if getattr(limit, key, None) is not None}
-            numbers[name] = maxima | (ends if kind in RANGED_TYPES else {})
-        if safety is not None:
-            safeties[name] = joint_safety_from_urdf(safety)
-    layers = [Layer(LayerKind.URDF, origin, joints.ceilings(_columns(joints, numbers)))]
-    if safeties:
-        layers.append(safety_layer(joints, safeties, origin, kind=LayerKind.URDF))
-    return Sourced(tuple(layers), match)
-
-
-def ros_layers(
-    joints: ArmJoints, loaded: Sequence[LoadedLimits], origin: Origin, renames: Mapping[str, str] | None = None
-) -> Sourced:
-    """The hard limits of ROS parameters, and the soft ones where there are any.
-
-    Raises:
-        LimitsError: names that do not fit, see `match_joints`; numbers that make no sense.
-    """
-    given = [one for one in loaded if one.found]
-    match = match_joints(joints.names, [one.joint for one in given], renames, file=origin.source)
-    numbers: dict[str, Numbers] = {}
-    safeties: dict[str, JointSafety] = {}
-    for name, index in zip(joints.names, match.order, strict=True):
-        if index is None:
-            continue
-        limits, soft = given[index].limits, given[index].soft
-        values = {
-            key: getattr(limits, f"max_{key}") for key in JOINT_QUANTITIES if getattr(limits, f"has_{key}_limits", 0)
-        }
-        if limits.has_position_limits:
-            values |= {LOWER: limits.min_position, UPPER: limits.max_position}
-        numbers[name] = values
-        if soft is not None:
-            safeties[name] = JointSafety(
-                soft_lower_limit=soft.min_position,
-                soft_upper_limit=soft.max_position,
-                k_position=soft.k_position,
-                k_velocity=soft.k_velocity,
-            )
-    layers = [Layer(LayerKind.ROS, origin, joints.ceilings(_columns(joints, numbers)))]
-    if safeties:
-        layers.append(safety_layer(joints, safeties, origin, kind=LayerKind.ROS))
-    return Sourced(tuple(layers), match)
-
-
-def skeleton_layers(
-    joints: ArmJoints, model: SkeletonModel, origin: Origin, renames: Mapping[str, str] | None = None
-) -> Sourced:
-    """The system limits of a skeleton, then its soft ones.
-
-    Raises:
-        LimitsError: names that do not fit, see `match_joints`.
-    """
-    match = match_joints(joints.names, model.names, renames, file=origin.source)
-    layers = []
-    for vectors, part in ((model.system, "system"), (model.soft, "soft")):
-        numbers = {
-            name: _named(vectors, index)
-            for name, index in zip(joints.names, match.order, strict=True)
-            if index is not None
-        }
-        placed = Origin(f"{origin.source}#{part}", origin.by, origin.since_us)
-        layers.append(Layer(LayerKind.SKELETON, placed, joints.ceilings(_columns(joints, numbers))))
-    return Sourced(tuple(layers), match)
-
-
 def application_layer(
     joints: ArmJoints,
     limits: JointLimitVectors,
@@ -163,7 +72,7 @@ def application_layer(
     Raises:
         LimitsError: the vectors are not of these joints, or make no sense.
     """
-    named = {_OF_VECTORS[field]: vector for field, vector in limits._asdict().items()}
+    named = {OF_VECTORS[field]: vector for field, vector in limits._asdict().items()}
     return Layer(LayerKind.APPLICATION, origin, joints.ceilings(named), None, origins or {})
 
 
@@ -178,7 +87,8 @@ def safety_layer(
     """JointSafety records by joint: what the law never lets pass as numbers, the law itself beside them.
 
     The numbers are the soft range (unless it is 0 to 0 without k_position: none was given), and velocity 0 or effort 0
-    where the gain is 0. Range and k_position count for revolute and prismatic joints only.
+    where the gain is 0; in soft limits of ROS a gain of 0 limits nothing. Range and k_position count for revolute and
+    prismatic joints only.
 
     Raises:
         LimitsError: a joint the arm does not have, or a record that makes no sense.
@@ -189,9 +99,9 @@ def safety_layer(
             raise LimitsError("the arm has no such joint", file=origin.source, joint=name, value=name)
         check_joint_safety(safety, joint=name, file=origin.source)
         ranged = joints.types[joints.names.index(name)] in RANGED_TYPES
-        numbers[name] = _envelope(safety, ranged=ranged)
+        numbers[name] = _envelope(safety, ranged=ranged, zero_gain_stops=kind is not LayerKind.ROS)
     laws = tuple(safeties.get(name) for name in joints.names)
-    return Layer(kind, origin, joints.ceilings(_columns(joints, numbers)), None, origins or {}, laws)
+    return Layer(kind, origin, joints.ceilings(columns(joints, numbers)), None, origins or {}, laws)
 
 
 def site_layer(joints: ArmJoints, caps: Mapping[str, float | Numbers], origin: Origin) -> Layer:
@@ -213,27 +123,23 @@ def site_layer(joints: ArmJoints, caps: Mapping[str, float | Numbers], origin: O
         for name, value in (cap if isinstance(cap, Mapping) else dict.fromkeys(joints.names, cap)).items():
             joints.cell(quantity, name)
             numbers[name][quantity] = value
-    return Layer(LayerKind.SITE, origin, joints.ceilings(_columns(joints, numbers) | twists))
+    return Layer(LayerKind.SITE, origin, joints.ceilings(columns(joints, numbers) | twists))
 
 
-def _envelope(safety: JointSafety, *, ranged: bool) -> dict[str, float]:
+def _envelope(safety: JointSafety, *, ranged: bool, zero_gain_stops: bool) -> dict[str, float]:
     """What the safety law never exceeds, at any state."""
     numbers: dict[str, float] = {}
     if ranged and (safety.k_position or safety.soft_lower_limit or safety.soft_upper_limit):
         numbers |= {LOWER: safety.soft_lower_limit, UPPER: safety.soft_upper_limit}
-    if ranged and not safety.k_position:
+    if ranged and zero_gain_stops and not safety.k_position:
         numbers["velocity"] = 0.0
-    if not safety.k_velocity:
+    if zero_gain_stops and not safety.k_velocity:
         numbers["effort"] = 0.0
     return numbers
 
 
-def _named(vectors: JointLimitVectors, index: int) -> dict[str, float]:
-    return {_OF_VECTORS[field]: float(vector[index]) for field, vector in vectors._asdict().items()}
-
-
-def _columns(joints: ArmJoints, numbers: Mapping[str, Numbers]) -> dict[str, ArrayLike]:
-    """Arrays by quantity of numbers by joint; what is not given is infinite."""
+def columns(joints: ArmJoints, numbers: Mapping[str, Numbers]) -> dict[str, ArrayLike]:
+    """Arrays by quantity, as `ArmJoints.ceilings` takes them, of numbers by joint; what is not given is infinite."""
     silent = dict.fromkeys(JOINT_QUANTITIES, np.inf) | {LOWER: -np.inf}
     return {
         quantity: np.array([numbers.get(name, {}).get(quantity, silent[quantity]) for name in joints.names])

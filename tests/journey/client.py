@@ -26,6 +26,7 @@ class Received(NamedTuple):
     content_type: str
     correlation: bytes
     expiry_s: int
+    qos: int
 
     @property
     def document(self) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def _received(message: aiomqtt.Message, root: str) -> Received:
         str(getattr(properties, "ContentType", "")),
         bytes(getattr(properties, "CorrelationData", b"")),
         int(getattr(properties, "MessageExpiryInterval", 0)),
+        message.qos,
     )
 
 
@@ -141,6 +143,7 @@ class Client:
         correlation: bytes = b"",
         expiry_s: int = 0,
         retain: bool = False,
+        qos: int = 1,
     ) -> None:
         """Publish below the root; what is set of the properties goes along (MQTT 5)."""
         properties = _new_properties(PacketTypes.PUBLISH)
@@ -154,7 +157,7 @@ class Client:
             if value:
                 setattr(properties, name, value)
         with_properties = properties if self.version == 5 else None
-        await self._client.publish(f"{self.root}/{topic}", payload, qos=1, retain=retain, properties=with_properties)
+        await self._client.publish(f"{self.root}/{topic}", payload, qos=qos, retain=retain, properties=with_properties)
 
     async def send(self, arm: str, method: str, request: dict[str, Any], **properties: Any) -> None:
         """Publish a request given as the protocol's JSON object, in this client's codec."""

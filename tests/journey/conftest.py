@@ -11,7 +11,7 @@ from tests.journey.client import Client
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import Mosquitto
 
-ARMS = 250
+ARMS = 320
 GRANTED = "granted"
 """The only arm that user bob may change."""
 
@@ -65,10 +65,9 @@ def start_service(mosquitto: Mosquitto, tmp_path_factory: pytest.TempPathFactory
     """A function that starts a service of the test's own for the named arms; `more` as `settings_of`."""
     started: list[RunningService] = []
 
-    def start(*arms: str, clock: Any = None, **more: Any) -> RunningService:
-        root = f"own{next(_numbers)}"
+    def start(*arms: str, clock: Any = None, root: str = "", **more: Any) -> RunningService:
         data = tmp_path_factory.mktemp("own")
-        settings = settings_of(mosquitto.url, root, data, list(arms), **more)
+        settings = settings_of(mosquitto.url, root or f"own{next(_numbers)}", data, list(arms), **more)
         started.append(RunningService(settings, clock))
         return started[-1].start()
 

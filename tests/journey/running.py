@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -78,6 +79,16 @@ class RunningService:
         """End it and run it again on the same store."""
         self.stop()
         self.start()
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """What a function returns that is called on the loop of the service."""
+        if self._loop is None:
+            raise RuntimeError("the service was never started")
+
+        async def run() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(START_S)
 
     @property
     def alive(self) -> bool:

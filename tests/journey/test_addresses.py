@@ -16,7 +16,7 @@ async def test_a_response_topic_of_the_user_is_used(connect: ClientMaker, arm: s
     topic = f"res/{client.user}/another-conn/leaf_1-A"
     await client.send(arm, GET, {"id": "1"}, response_topic=f"{client.root}/{topic}", correlation=b"\x00\xff1")
     message = await client.take_topic(topic)
-    assert message.correlation == b"\x00\xff1"
+    assert (message.correlation, message.qos) == (b"\x00\xff1", 1)
     assert message.content_type == "application/json"
     assert 0 < message.expiry_s <= 300
     assert not message.retained

@@ -32,6 +32,11 @@ async def emptied(client: Client, topic: str) -> bool:
     return bool(await client.take(lambda message: message.topic == topic and not message.payload))
 
 
+def states(document: dict[str, Any]) -> list[str]:
+    """The states of what is pending."""
+    return [entry["state"] for entry in document["pending"]]
+
+
 def limit_in(document: dict[str, Any]) -> float:
     """The twist limit of the joystick mode in a config or reported document."""
     return float(document["items"]["twist_linear_soft_limit"]["CARTESIAN_JOYSTICK"])
@@ -141,19 +146,22 @@ async def test_an_unknown_outcome_shows_as_pending(connect: ClientMaker, arm: st
     client = await connect(f"state/{arm}/config")
     await client.change(arm, "SimFault", {"fault": "hang"})
     await client.send(arm, SET, {"id": "u", "params": VALUE})
-    await client.document(f"state/{arm}/config", lambda one: [each["state"] for each in one["pending"]] == ["unknown"])
+    await client.send(arm, "SetGravityVector", {"id": "q", "params": {"x": 9.81}})
+    await client.document(f"state/{arm}/config", lambda one: states(one) == ["unknown", "accepted"])
     reply = await client.reply("u")
     error = reply["error"]
     shown = (reply["ok"], reply["stage"], reply["final"], error["kind"], error["name"], error["retry"])
     assert shown == (False, "stored", False, "outcome_unknown", "METHOD_TIMEOUT", "repeat")
     assert (reply["rev"], reply["seq"]) == (2, 0)
+    queued = await client.reply("q")
+    assert (queued["ok"], queued["stage"], queued["final"], queued["seq"]) == (True, "stored", False, 0)
     again = await client.call(arm, SET, VALUE, id="u", wait="stored")
     assert again["duplicate"] is True
     await client.change(arm, "SimFault", {"fault": "none"})
-    await client.document(f"state/{arm}/config", lambda one: one["seq"] == 1 and not one["pending"])
+    await client.document(f"state/{arm}/config", lambda one: one["seq"] == 2 and not one["pending"])
     latest = await client.call(arm, SET, VALUE, id="u")
     assert (latest["stage"], latest["duplicate"], latest["in_force"]) == ("applied", True, True)
-    assert not [message for message in client.inbox if message.topic.endswith("/u")]
+    assert not [message for message in client.inbox if message.topic.endswith(("/u", "/q"))]
 
 
 async def test_an_arm_that_the_settings_no_longer_name_leaves_nothing_retained(
@@ -247,4 +255,4 @@ async def test_the_presence_of_the_service_ends_with_it(
     assert (again.topic, again.document["state"]) == ("svc/main", "offline")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert all({"event", "level", "timestamp"} <= set(line) for line in lines)
-    assert "started" in {line["event"] for line in lines}
+    assert "mqtt_connected" in {line["event"] for line in lines}

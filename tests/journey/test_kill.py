@@ -21,7 +21,7 @@ from handlers.config_items import ITEMS
 from schema.arms import Slot
 from schema.messages import Message
 from tests.journey.client import Client
-from tests.journey.processes import ServiceProcess
+from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto
 
 ARMS = ("r1", "r2", "r3")
@@ -108,17 +108,19 @@ class Outcome(NamedTuple):
 _EVENTS = "SELECT body FROM event WHERE arm = ? ORDER BY seq"
 
 
-async def _trial(process: ServiceProcess, clients: list[Client]) -> dict[str, Sent]:
+async def _trial(process: ServiceProcess, monitor: Client, clients: list[Client]) -> dict[str, Sent]:
     """Load, kills at random times, and the end of the load."""
     dice = random.Random(SEED)  # noqa: S311 - a seeded schedule
     over = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         loads = [tasks.create_task(_load(client, random.Random(dice.random()), over)) for client in clients]  # noqa: S311
-        for _ in range(KILLS):
+        for number in range(KILLS):
             process.start()
-            await asyncio.sleep(1.0 + dice.uniform(0.0, 1.5))  # the moment of the kill, not a wait for anything
+            await online(monitor, number + 1)
+            await asyncio.sleep(dice.uniform(0.0, 1.5))  # the moment of the kill, not a wait for anything
             process.kill()
         process.start()
+        await online(monitor, KILLS + 1)
         await asyncio.sleep(2.0)  # a last stretch of load
         over.set()
     return {
@@ -145,14 +147,14 @@ async def _whole_trial(process: ServiceProcess) -> tuple[dict[str, Sent], Client
     """The trial, the rest after it, and a clean end; a monitor that saw everything."""
     async with AsyncExitStack() as stack:
         monitor = await stack.enter_async_context(Client(process.port, process.root, "eye", "eye"))
-        await monitor.subscribe("evt/#", "state/#")
+        await monitor.subscribe("evt/#", "state/#", "svc/+")
         clients = [
             await stack.enter_async_context(
                 Client(process.port, process.root, user, f"{user}-1", codec=codec, version=version)
             )
             for user, codec, version in USERS
         ]
-        sent = await _trial(process, clients)
+        sent = await _trial(process, monitor, clients)
         await _quiet(monitor, clients[0])
         assert await process.stop() == 0
         return sent, monitor

@@ -11,7 +11,8 @@ import pytest
 from broker.service import Service
 from broker.store.store import Store
 from schema.arms import Fault
-from tests.virtual_plant import START_US, Plant, Published, run
+from tests.memory_link import Published
+from tests.virtual_plant import START_US, Plant, run
 
 SET = "SetTwistLinearSoftLimit"
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
@@ -229,54 +230,6 @@ def test_what_was_settled_but_not_published_is_sent_before_anything_new(play: Ca
     play(scenario)
 
 
-def test_what_a_lost_connection_swallowed_is_sent_again_in_order(play: Callable[[Scenario], None]) -> None:
-    async def scenario(folder: Path) -> None:
-        async with Plant(folder / "first") as plant:
-            plant.link.silent = True
-            for request_id, params in (("a", TIGHT), ("b", TIGHTER)):
-                plant.send("r1", SET, params, id=request_id)
-                await plant.reply(request_id)
-            told = only_events_and_replies(plant.link.published)
-            after = len(plant.link.published)
-            plant.link.lose()
-            plant.link.silent = False
-            plant.link.restore(present=True)
-            await plant.reply("b", after)
-            assert only_events_and_replies(plant.link.published[after:]) == told
-
-    play(scenario)
-
-
-def test_a_lost_session_brings_every_document_again(play: Callable[[Scenario], None]) -> None:
-    async def scenario(folder: Path) -> None:
-        async with Plant(folder / "first") as plant:
-            await plant.call("r1", SET, TIGHT)
-            await asyncio.sleep(1.0)
-            retained = {each.topic for each in plant.link.published if each.retained}
-            after = len(plant.link.published)
-            plant.link.lose()
-            plant.link.restore(present=False)
-            await asyncio.sleep(1.0)
-            again = {each.topic for each in plant.link.published[after:] if each.retained}
-            assert again == retained
-            assert {"meta/service", "meta/errors", "meta/factsheet/r1", "svc/main", "state/r2/config"} <= again
-
-    play(scenario)
-
-
-def test_after_a_present_session_only_the_presence_comes_again(play: Callable[[Scenario], None]) -> None:
-    async def scenario(folder: Path) -> None:
-        async with Plant(folder / "first") as plant:
-            await asyncio.sleep(1.0)
-            after = len(plant.link.published)
-            plant.link.lose()
-            plant.link.restore(present=True)
-            await asyncio.sleep(1.0)
-            assert [each.topic for each in plant.link.published[after:]] == ["svc/main"]
-
-    play(scenario)
-
-
 def test_each_start_has_a_higher_epoch_and_no_earlier_time(play: Callable[[Scenario], None]) -> None:
     async def scenario(folder: Path) -> None:
         data = folder / "data"
@@ -320,29 +273,5 @@ def test_a_removed_arm_is_cleared_and_its_open_changes_stay_unknown(play: Callab
             assert (reply["error"]["kind"], reply["stage"], reply["final"]) == ("outcome_unknown", "stored", False)
         async with Plant(data) as plant:
             assert (await plant.reply("a"))["stage"] == "applied"
-
-    play(scenario)
-
-
-def test_a_full_store_refuses_once_and_acknowledges_nothing(play: Callable[[Scenario], None]) -> None:
-    async def scenario(folder: Path) -> None:
-        async with Plant(folder / "data") as plant:
-            await plant.call("r1", SET, TIGHT)
-            plant.fill_disk()
-            acked = len(plant.link.acked)
-            numbers = range(400)
-            for number in numbers:
-                plant.send("r1" if number % 2 else "r2", SET, {**MODE, ITEM: 0.1 + number / 1000}, id=f"f{number}")
-            await plant.ended.wait()
-            replies = [await plant.reply(f"f{number}") for number in numbers]
-        refused = [reply for reply in replies if reply["error"]["kind"] == "store_unavailable"]
-        assert refused
-        assert len(refused) + len(plant.link.acked) - acked == len(numbers)
-        for reply in refused:
-            assert (reply["stage"], reply["final"], reply["error"]["retry"]) == ("refused", False, "same_id")
-        async with Plant(folder / "data") as plant:
-            for reply in refused:
-                again = plant.send(reply["arm"], SET, {**MODE, ITEM: 0.1 + int(reply["id"][1:]) / 1000}, id=reply["id"])
-                assert (await plant.reply(again))["stage"] == "applied"
 
     play(scenario)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.virtual_plant import Plant, run
+from tests.virtual_plant import Plant
+from tests.virtual_plant import play as play_in
 
 SET = "SetTwistLinearSoftLimit"
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
@@ -29,11 +30,7 @@ def play(tmp_path: Path) -> Callable[[Scenario], None]:
     """A function that runs a scenario on a plant of its own."""
 
     def play(scenario: Scenario) -> None:
-        async def whole() -> None:
-            async with Plant(tmp_path / "data") as plant:
-                await scenario(plant)
-
-        run(whole)
+        play_in(tmp_path / "data", scenario)
 
     return play
 
@@ -238,7 +235,7 @@ def test_expired_changes_leave_a_hanging_queue(play: Callable[[Scenario], None])
     play(scenario)
 
 
-def test_a_refused_reset_in_the_queue_does_not_take_back_a_later_wish(play: Callable[[Scenario], None]) -> None:
+def test_an_expired_wish_gives_way_to_the_one_before_it(play: Callable[[Scenario], None]) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.fault("r1", "hang")
         plant.send("r1", "SetGravityVector", {"z": -9.8})

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from limits.command import CommandChecker, LimiterKind, joint_values, ros_limits, soft_limits
 from limits.errors import LimitsError
+from limits.formats.urdf_records import JointType
 from limits.ros2.arrays import JointValues
 from limits.ros2.reasons import Reason
 from limits.ros2.records import LARGEST
 from limits.stack.fold import Effective, fold
+from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, LayerKind, Stack
 from limits.stack.sources import safety_layer
 from limits.tesseract.joint_safety import JointSafety
@@ -147,11 +149,34 @@ def test_several_soft_records_give_the_tightest_range_and_the_smallest_gains() -
     both, none = soft_limits(TWO, [(SAFETY, None), (other, None)])
     assert (both.min_position, both.max_position, both.k_position, both.k_velocity) == (-0.4, 0.5, 2.0, 4.0)
     assert math.isnan(none.k_velocity)
-    (cleared, _) = soft_limits(TWO, [(JointSafety(), None)])
-    assert (math.isnan(cleared.min_position), cleared.k_velocity) == (True, 0.0)
+
+
+def test_soft_records_that_give_no_range() -> None:
     away = JointSafety(soft_lower_limit=0.6, soft_upper_limit=0.9, k_position=3.0, k_velocity=4.0)
-    (apart, _) = soft_limits(TWO, [(SAFETY, None), (away, None)])
-    assert math.isnan(apart.min_position)
+    turning = ArmJoints(TWO.names, (JointType.CONTINUOUS, JointType.REVOLUTE))
+    for joints, records, gain in (
+        (TWO, [JointSafety()], math.nan),
+        (TWO, [SAFETY, away], 4.0),
+        (turning, [SAFETY], 5.0),
+    ):
+        soft, _ = soft_limits(joints, [(record, None) for record in records])
+        assert math.isnan(soft.min_position)
+        assert soft.k_velocity == pytest.approx(gain, nan_ok=True)
+
+
+def test_a_soft_range_without_a_gain_is_a_range_all_the_same() -> None:
+    soft, _ = soft_limits(TWO, [(JointSafety(soft_lower_limit=-0.5, soft_upper_limit=0.5), None)])
+    assert (soft.min_position, soft.max_position) == (-0.5, 0.5)
+    assert math.isnan(soft.k_position)
+
+
+def test_the_soft_limiter_lets_a_joint_come_back_and_the_range_limiter_refuses() -> None:
+    checker = CommandChecker(effective(safety_layer(TWO, {"shoulder": SAFETY}, ALICE)))
+    outside = joint_values({"position": [0.8, 0.0], "velocity": [0.0, 0.0]})
+    back = joint_values({"position": [0.79, 0.0]})
+    assert checker.check(LimiterKind.SOFT, outside, back, 0.1).limited() == ()
+    with pytest.raises(LimitsError, match="shoulder"):
+        checker.check(LimiterKind.RANGE, outside, back, 0.1)
 
 
 def test_a_cleared_joint_safety_lets_nothing_move() -> None:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from limits.errors import LimitsError
 from limits.formats.urdf_records import JointType
+from limits.stack.fold import fold
 from limits.stack.joints import ArmJoints, Bounds
+from limits.stack.law import PositionLaw, position_laws, state_bounds
+from limits.stack.layer import Layer, LayerKind, Origin, Stack
+from limits.stack.sources import safety_layer
+from limits.tesseract.joint_safety import JointSafety
 from limits.trajectory import CHECKS, Trajectory, check_trajectory
 from schema.intrinsic import DynamicLimitsCheckMode
 
@@ -231,6 +236,40 @@ def test_a_long_trajectory_is_checked_fast() -> None:
         assert len(check_trajectory(limits, trajectory, names)) == 0
         durations.append(time.process_time() - started)
     assert min(durations) < 0.02  # bench/limits_engine.py measures it; this only catches a change of its order
+
+
+@pytest.mark.parametrize("fastest", [2.0, math.inf])
+def test_velocities_keep_to_the_safety_law_at_their_positions(fastest: float) -> None:
+    limits = ALL._replace(velocity=np.full(2, fastest))
+    positions = [[0.0, 0.0], [0.8, 0.0], [-0.8, 0.0], [0.8, 0.0], [1.0, 0.0]]
+    velocities = [[2.0, 2.0], [1.5, 2.0], [-1.5, 2.0], [-2.0, 2.0], [0.0, 2.0]]
+    trajectory = Trajectory.of([0.0, 10.0, 20.0, 30.0, 40.0], positions, velocities)
+    law = PositionLaw(0, -0.9, 0.9, 10.0)
+    check = check_trajectory(limits, trajectory, NAMES, 2, [law])
+    told = [(one.check, one.point, one.joint, one.value, round(one.bound, 9)) for one in check.violations()]
+    assert told == [
+        ("soft_velocity", 1, "a", 1.5, 1.0),
+        ("soft_velocity", 2, "a", -1.5, -1.0),
+        ("soft_velocity", 4, "a", 0.0, -1.0),
+    ]
+    assert check.first is not None
+    assert check.first.excess == pytest.approx(0.25 if fastest == 2.0 else 0.5)
+    without = Trajectory.of([0.0, 10.0], [[0.0, 0.0], [0.8, 0.0]])
+    assert len(check_trajectory(limits, without, NAMES, 2, [law])) == 0
+
+
+@given(st.floats(-2.0, 2.0), st.floats(-3.0, 3.0))
+def test_the_law_of_trajectories_is_that_of_states(position: float, velocity: float) -> None:
+    safety = JointSafety(soft_lower_limit=-0.9, soft_upper_limit=0.9, k_position=10.0, k_velocity=1.0)
+    origin = Origin("test", "me", 0)
+    plain = Layer(LayerKind.HARD, origin, JOINTS.ceilings({"velocity": [2.0, 2.0]}))
+    effective = fold(Stack.of(JOINTS, [plain, safety_layer(JOINTS, {"b": safety}, origin)]))
+    bounds, state = effective.at(None), state_bounds(effective, None, [0.0, position], [0.0, velocity])
+    trajectory = Trajectory.of([0.0], [[0.0, position]], [[0.0, velocity]])
+    check = check_trajectory(bounds, trajectory, NAMES, 1, position_laws(effective))
+    slow = min(abs(velocity - state.velocity_min[1]), abs(velocity - state.velocity_max[1])) < 1e-5
+    inside = bool(state.velocity_min[1] <= velocity <= state.velocity_max[1])
+    assert slow or inside == (not any("velocity" in one.check for one in check.violations()))
 
 
 def test_checks_have_different_names() -> None:

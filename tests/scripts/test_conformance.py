@@ -50,3 +50,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     broken.write_text("{")
     assert conformance(broken) == (2, [])
     assert conformance(tmp_path / "absent.jsonl") == (2, [])
+
+
+def test_the_kinova_cases_pass_or_are_skipped_by_name(vectors_dir: Path) -> None:
+    code, lines = conformance(vectors_dir / "kinova_cases.jsonl")
+    assert code == 0
+    assert all(line.startswith("skipped: kinova_cases.jsonl:") for line in lines[:-1])
+    assert ", 0 failed" in lines[-1]

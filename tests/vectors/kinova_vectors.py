@@ -8,8 +8,7 @@ from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.protobuf import decode_message, encode_message
 from schema.codecs.registry import MESSAGES
 from schema.errors import BrokerError
-from schema.fields import Field, Kind, fields_of
-from schema.floats import as_float32
+from schema.fields import Kind, fields_of
 from schema.messages import (
     CartesianReferenceFrameInfo,
     ControlModeInformation,
@@ -22,34 +21,11 @@ from schema.messages import (
     TwistLinearSoftLimit,
 )
 from schema.proto.kinova import control_config_pb2, errors_pb2
+from tests.vectors.kinova_cases import run_case
+from tests.vectors.kinova_records import record_of
 
 CLASSES = {generated.DESCRIPTOR.full_name: record for record, generated in MESSAGES.items()}
 PROTOBUF = CODECS["application/x-protobuf"]
-
-
-def _value(field: Field, value: Any) -> Any:
-    """One value of a vector's JSON: enums by name or number, numbers that are not finite as text."""
-    if field.kind is Kind.MESSAGE:
-        return record_of(value, field.type)
-    if field.kind is Kind.ENUM:
-        if isinstance(value, str):
-            return field.type[value]
-        return field.type(value) if value in {member.value for member in field.type} else value
-    if field.kind is Kind.FLOAT32:
-        return as_float32(float(value))
-    return value
-
-
-def record_of(document: dict[str, Any], cls: type[Message]) -> Message:
-    """The record that a vector's JSON describes; what it leaves out has its default."""
-    values: dict[str, Any] = {}
-    for field in fields_of(cls):
-        if field.name in document:
-            value = document[field.name]
-            values[field.name] = (
-                tuple(_value(field, each) for each in value) if field.repeated else _value(field, value)
-            )
-    return cls(**values)
 
 
 def _is_known(record: Message) -> bool:
@@ -151,6 +127,7 @@ def run_rpcs(document: dict[str, Any]) -> str | None:
 
 
 RUNNERS: dict[str, Callable[[dict[str, Any]], str | None]] = {
+    "kinova_cases": run_case,
     "kinova_wire": run_wire,
     "kinova_wire_edge": run_wire_edge,
     "kinova_errors": run_errors,

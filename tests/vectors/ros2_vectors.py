@@ -1,5 +1,6 @@
 """Runners of the ros2_control vectors: one decoded line in, None or the reason why it fails out."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -56,8 +57,9 @@ def differs(found: Any, expected: Any) -> bool:
     if isinstance(expected, Sequence) and not isinstance(expected, str):
         return len(found) != len(expected) or any(differs(*pair) for pair in zip(found, expected, strict=True))
     if isinstance(expected, float) or (isinstance(expected, int) and not isinstance(expected, bool)):
-        return not np.isclose(float(found), expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
-    return bool(found != expected)
+        both_nan = math.isnan(found) and math.isnan(expected)
+        return not both_nan and not math.isclose(found, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return type(found) is not type(expected) or bool(found != expected)
 
 
 def compare(found: Any, expected: Any) -> str | None:
@@ -82,28 +84,9 @@ def _verify(given: dict[str, Any]) -> Any:
     return {"ok": True}
 
 
-def _position(given: dict[str, Any]) -> Any:
-    return bounds(
-        helpers.compute_position_limits(
-            hard(given["limits"]), given["act_vel"], given["act_pos"], given["prev_command_pos"], given["dt"]
-        )
-    )
-
-
-def _velocity(given: dict[str, Any]) -> Any:
-    return bounds(
-        helpers.compute_velocity_limits(
-            hard(given["limits"]), given["desired_vel"], given["act_pos"], given["prev_command_vel"], given["dt"]
-        )
-    )
-
-
-def _effort(given: dict[str, Any]) -> Any:
-    return bounds(helpers.compute_effort_limits(hard(given["limits"]), given["act_pos"], given["act_vel"]))
-
-
-def _acceleration(given: dict[str, Any]) -> Any:
-    return bounds(helpers.compute_acceleration_limits(hard(given["limits"]), given["desired_acc"], given["act_vel"]))
+def bounding(function: Callable[..., tuple[Any, Any]], *keys: str) -> Callable[[dict[str, Any]], Any]:
+    """Return a function of the inputs: the bounds that a helper gives for the limits and the inputs of these keys."""
+    return lambda given: bounds(function(hard(given["limits"]), *(given[key] for key in keys)))
 
 
 def _predicates(given: dict[str, Any]) -> Any:
@@ -225,10 +208,6 @@ def _saturation(vector: Vector) -> str | None:
     return reason
 
 
-def record_of(record: JointLimits | SoftJointLimits) -> dict[str, Any]:
-    return asdict(record)
-
-
 TYPES: dict[str, type] = {"bool": bool, "int": int, "double": float, "string": str}
 
 
@@ -243,7 +222,7 @@ def _updated(
     inputs = vector["inputs"]
     given = parameters_of(inputs["parameters"])
     changed, limits = function(inputs["joint"], given, record(inputs["initial"]), compat=compat)
-    return {"changed": changed, "limits": record_of(limits)}
+    return {"changed": changed, "limits": asdict(limits)}
 
 
 def updating(function: Callable[..., tuple[bool, Any]], record: Callable[[Any], Any]) -> Callable[[Vector], str | None]:
@@ -270,7 +249,7 @@ def _got(vector: Vector, *, declare: bool) -> dict[str, Any]:
         found, limits = get_joint_limits(inputs["joint"], store, initial)
     except LimitsError:
         return {**declared, "ok": "error"}
-    return {**declared, "ok": found, "limits": record_of(limits)}
+    return {**declared, "ok": found, "limits": asdict(limits)}
 
 
 def _yaml(vector: Vector) -> str | None:
@@ -295,9 +274,9 @@ def _urdf(vector: Vector) -> str | None:
     found = {
         "joint_found": joint is not None,
         "limits_ok": limits_ok,
-        "limits": record_of(limits),
+        "limits": asdict(limits),
         "soft_ok": soft_ok,
-        "soft": record_of(soft_limits),
+        "soft": asdict(soft_limits),
     }
     return compare(found, vector["expected"])
 
@@ -306,10 +285,14 @@ RUNNERS: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "is_limited": stateless(_is_limited),
     "check_and_swap_limits": stateless(_swap),
     "verify_actual_position_within_limits": stateless(_verify),
-    "compute_position_limits": stateless(_position),
-    "compute_velocity_limits": stateless(_velocity),
-    "compute_effort_limits": stateless(_effort),
-    "compute_acceleration_limits": stateless(_acceleration),
+    "compute_position_limits": stateless(
+        bounding(helpers.compute_position_limits, "act_vel", "act_pos", "prev_command_pos", "dt")
+    ),
+    "compute_velocity_limits": stateless(
+        bounding(helpers.compute_velocity_limits, "desired_vel", "act_pos", "prev_command_vel", "dt")
+    ),
+    "compute_effort_limits": stateless(bounding(helpers.compute_effort_limits, "act_pos", "act_vel")),
+    "compute_acceleration_limits": stateless(bounding(helpers.compute_acceleration_limits, "desired_acc", "act_vel")),
     "soft_predicates": stateless(_predicates),
     "update_prev_command": stateless(_update_prev_command),
     "range_limiter_sequence": _range,

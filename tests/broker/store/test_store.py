@@ -82,3 +82,35 @@ async def test_a_large_file_is_checked_in_the_background(
             await store.failed
     finally:
         store.close()
+
+
+async def test_what_is_put_into_a_closed_store_goes_nowhere(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", lambda: 0)
+    store.load()
+    store.batch.set_meta("key", "before")
+    store.flush_later()
+    store.close()
+    store.batch.set_meta("key", "after")
+    store.flush_later()
+    store.flush_soon()
+    await asyncio.sleep(0.1)  # longer than any flush waits
+    assert store.error is None
+    again = Store.open(tmp_path / "store", lambda: 0)
+    assert again.load().meta == {"key": "before"}
+    again.close()
+
+
+def test_an_end_that_is_not_clean_counts_against_open_changes_unless_told_not_to(
+    tmp_path: Path, make_change: Callable[..., ChangeRow]
+) -> None:
+    def start(*, blame: bool = True, clean: bool = False) -> int:
+        store = Store.open(tmp_path / "store", lambda: 0)
+        loaded = store.load(blame=blame)
+        store.close(clean=clean)
+        return sum(change.starts for change in loaded.open_changes)
+
+    store = Store.open(tmp_path / "store", lambda: 0)
+    store.load()
+    store.batch.add_change(make_change(1))
+    store.close()
+    assert [start(clean=False), start(blame=False), start(), start(clean=True), start()] == [0, 0, 1, 2, 2]

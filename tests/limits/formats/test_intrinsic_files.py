@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from limits.errors import LimitsError
-from limits.formats.intrinsic_files import read_joint_limits, read_skeleton, write_joint_limits, write_message
+from limits.formats.intrinsic_files import (
+    read_joint_limits,
+    read_skeleton,
+    read_skeleton_record,
+    write_joint_limits,
+    write_message,
+)
 from limits.intrinsic.joint_limits import joint_limits_equal, simple_limits
 from schema.codecs.proto_json import from_json
 from schema.intrinsic import Skeleton
@@ -84,3 +90,10 @@ def test_skeleton_refusals_name_the_file() -> None:
         read_skeleton(json.dumps(wrong).encode(), "b.json")
     with pytest.raises(LimitsError, match=r"b\.json, shape: no field of Skeleton"):
         read_skeleton(b'{"shape": 1}', "b.json")
+
+
+def test_a_record_of_a_skeleton_is_as_it_stands() -> None:
+    assert read_skeleton_record(b'{"name": "arm"}').name == "arm"
+    with pytest.raises(LimitsError) as caught:
+        read_skeleton_record(b"{", "arm.json")
+    assert caught.value.file == "arm.json"

@@ -128,3 +128,17 @@ def test_a_soft_limiter_without_any_soft_range_is_a_range_limiter() -> None:
     )
     assert answer.desired.position == pytest.approx([0.1])
     assert answer.desired.velocity == pytest.approx([1.0])
+
+
+def test_many_limited_joints_are_explained_as_few_are() -> None:
+    rng = np.random.default_rng(6)
+    hard = [random_limits(rng) for _ in range(50)]
+    actual = JointValues(position=np.array([one.min_position for one in hard]), velocity=rng.uniform(-2.0, 2.0, 50))
+    desired = JointValues(
+        **{name: np.where(rng.random(50) < 0.1, np.nan, rng.uniform(-9.0, 9.0, 50)) for name in INTERFACES}
+    )
+    together = joint_range_limiter(hard).enforce(actual, desired, 0.05)
+    for at, one in enumerate(hard):
+        alone = joint_range_limiter([one]).enforce(one_of(actual, at), one_of(desired, at), 0.05)
+        codes = {name: int(alone.reasons[name][0]) if name in alone.reasons else 0 for name in INTERFACES}
+        assert codes == {name: int(together.reasons[name][at]) for name in INTERFACES}

@@ -72,6 +72,17 @@ def test_a_soft_limiter_closes_when_its_hard_range_does() -> None:
     assert limiter.enforce(state, wanted, 0.1).desired.position == 1.0
 
 
+@pytest.mark.parametrize("lower", [2.0, 9.0])
+def test_an_update_that_is_refused_changes_nothing(lower: float) -> None:
+    wide = JointLimits(has_position_limits=True, min_position=-2.0, max_position=5.0)
+    limiter = joint_soft_limiter([wide], [SoftJointLimits(min_position=-1.5, max_position=1.5)])
+    with pytest.raises(LimitsError):
+        limiter.update([JointLimits(has_position_limits=True, min_position=lower, max_position=5.0)])
+    state, wanted = JointValues(position=np.zeros(1)), JointValues(position=np.array([-5.0]))
+    assert limiter.enforce(state, wanted, 0.1).desired.position == -1.5
+    assert limiter.limits[0] is wide
+
+
 def test_a_state_outside_is_refused_by_its_joint_and_tolerance() -> None:
     ranged = JointLimits(has_position_limits=True, min_position=-1.0, max_position=1.0)
     limiter = joint_range_limiter([ranged, ranged], ["a", "b"])

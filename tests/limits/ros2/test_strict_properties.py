@@ -110,7 +110,7 @@ def bound(limits: JointLimits, interface: str) -> tuple[float, float]:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_output_lies_inside_the_hard_bounds(case: dict[str, Any]) -> None:
     answer = limit(case)
     if answer is None:
@@ -124,7 +124,7 @@ def test_the_output_lies_inside_the_hard_bounds(case: dict[str, Any]) -> None:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_limiting_twice_equals_limiting_once(case: dict[str, Any]) -> None:
     answer = limit(case)
     if answer is None:
@@ -137,7 +137,7 @@ def test_limiting_twice_equals_limiting_once(case: dict[str, Any]) -> None:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_next_step_leaves_a_limited_command_alone(case: dict[str, Any]) -> None:
     limiter = limiter_of(case["hard"], case["soft"], case["before"])
     try:
@@ -149,7 +149,7 @@ def test_the_next_step_leaves_a_limited_command_alone(case: dict[str, Any]) -> N
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_every_limited_value_has_a_reason_and_no_other(case: dict[str, Any]) -> None:
     answer = limit(case)
     if answer is None:
@@ -200,7 +200,7 @@ def replace_position(values: JointValues, position: float) -> JointValues:
 
 
 @given(tightening())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_tighter_limit_never_loosens_an_output(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
     loose_case, tight_case = pair
     try:
@@ -220,7 +220,7 @@ def test_a_tighter_limit_never_loosens_an_output(pair: tuple[dict[str, Any], dic
 
 
 @given(tightening(), shrink)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_less_acceleration_never_changes_the_velocity_more(
     pair: tuple[dict[str, Any], dict[str, Any]], factor: float
 ) -> None:
@@ -235,7 +235,7 @@ def test_less_acceleration_never_changes_the_velocity_more(
 
 
 @given(cases(), shrink)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_less_effort_never_gives_more(case: dict[str, Any], factor: float) -> None:
     more, less = limit(case), limit(case, hard=[tighter(one, factor, ("effort",)) for one in case["hard"]])
     if more is None or less is None or more.desired.effort is None or less.desired.effort is None:
@@ -254,7 +254,7 @@ def points(draw: st.DrawFn, joints: int) -> TrajectoryPoint:
 
 
 @given(dimension.flatmap(lambda n: st.tuples(st.lists(hard_limits(), min_size=n, max_size=n), points(n), points(n))))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_saturated_point_lies_inside_the_hard_bounds_and_stays_as_it_is(
     case: tuple[list[JointLimits], TrajectoryPoint, TrajectoryPoint],
 ) -> None:

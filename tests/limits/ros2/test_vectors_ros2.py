@@ -4,7 +4,11 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from limits.errors import LimitsError
+from limits.ros2.limiters import joint_soft_limiter
 
 FILES = (
     "ros2_check_and_swap_limits",
@@ -40,3 +44,28 @@ def test_every_vector_passes(vectors_dir: Path, name: str) -> None:
     failures = [(one["id"], reason) for one in vectors if (reason := RUNNERS_MODULE.RUNNERS[one["fn"]](one))]
     assert vectors
     assert not failures
+
+
+@pytest.mark.parametrize("kind", ["range", "soft"])
+def test_by_default_no_recorded_sequence_leaves_a_hard_bound(vectors_dir: Path, kind: str) -> None:
+    lines = (vectors_dir / f"ros2_{kind}_limiter_sequence.jsonl").read_text(encoding="utf-8").splitlines()
+    steps = 0
+    for vector in map(json.loads, lines):
+        hard = RUNNERS_MODULE.hard(vector["inputs"]["limits"])
+        try:
+            limiter = joint_soft_limiter([hard], [RUNNERS_MODULE.soft(vector["inputs"].get("soft"))])
+        except LimitsError:
+            continue
+        for step in vector["inputs"]["steps"]:
+            actual, desired = RUNNERS_MODULE.values(step["actual"]), RUNNERS_MODULE.values(step["desired"])
+            try:
+                answer = limiter.enforce(actual, desired, step["dt_ns"] / 1e9).desired
+            except LimitsError:
+                continue
+            steps += 1
+            position, velocity = answer.position, answer.velocity
+            if hard.has_position_limits and position is not None and not np.isnan(position[0]):
+                assert hard.min_position <= position[0] <= hard.max_position
+            if hard.has_velocity_limits and velocity is not None and not np.isnan(velocity[0]):
+                assert abs(velocity[0]) <= hard.max_velocity
+    assert steps > 500

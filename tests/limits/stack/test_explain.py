@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from limits.errors import LimitsError
-from limits.stack.explain import explain
+from limits.stack.explain import effective_numbers, explain
 from limits.stack.fold import fold
 from limits.stack.layer import Layer, LayerKind, Stack
 from limits.stack.sources import safety_layer
@@ -28,6 +28,21 @@ def test_the_value_is_the_tightest_that_is_said(stack: Stack) -> None:
                 assert told.value == next(said.value for said in told.said if said.binds)
             else:
                 assert math.isinf(told.value)
+
+
+@given(stacks)
+def test_the_numbers_are_all_that_are_limited(stack: Stack) -> None:
+    effective = fold(stack)
+    for mode in (None, ControlMode.IDLE):
+        numbers = effective_numbers(effective, mode)
+        assert [(one.quantity, one.joint) for one in numbers] == [
+            place for place in places() if effective.layer(*place, mode) is not None
+        ]
+        for one in numbers:
+            told = explain(stack, one.quantity, one.joint, mode, effective=effective)
+            (binding,) = [said for said in told.said if said.binds]
+            assert (one.value, one.unit) == (told.value, told.unit)
+            assert (one.kind, one.origin) == (binding.kind, binding.origin)
 
 
 def test_it_tells_value_unit_layer_source_by_and_since() -> None:

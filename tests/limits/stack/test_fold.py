@@ -125,3 +125,9 @@ def test_a_thousand_arms_are_folded_in_a_second() -> None:
     folded: list[Effective] = [fold(stack) for _ in range(1000)]
     assert time.process_time() - started < 1.0
     assert len(folded) == 1000
+
+
+def test_nobody_can_change_what_was_folded() -> None:
+    bounds = fold(Stack.of(TWO, [layer(velocity=1.0)])).at(None)
+    with pytest.raises(ValueError, match="read-only"):
+        bounds.velocity[0] = 9.0

@@ -40,3 +40,15 @@ def test_the_tightest_of_several_laws_counts() -> None:
     assert bounds.velocity_max[0] == pytest.approx(1.0)
     assert bounds.velocity_min[0] == pytest.approx(-1.5)
     assert bounds.effort_max[0] == pytest.approx(20.0)
+
+
+def test_a_gain_of_zero_stops_but_not_in_soft_limits_of_ros() -> None:
+    record = JointSafety(soft_lower_limit=-1.0, soft_upper_limit=1.0)
+    for kind, velocity, effort in ((LayerKind.JOINT_SAFETY, 0.0, 0.0), (LayerKind.ROS, 1.5, 30.0)):
+        layers = [layer(velocity=1.5, effort=30.0), safety_layer(TWO, {"shoulder": record}, ALICE, kind=kind)]
+        effective = fold(Stack.of(TWO, layers))
+        bounds = state_bounds(effective, None, [0.9, 0.0], [0.0, 0.0])
+        assert (bounds.velocity_max[0], bounds.effort_max[0]) == (velocity, effort)
+        assert (effective.value("velocity", "shoulder"), effective.value("effort", "shoulder")) == (velocity, effort)
+        assert effective.value("position_upper", "shoulder") == 1.0
+        assert bounds.effort_min[1] == -30.0

@@ -1,0 +1,1 @@
+"""Conversion of joint limits between URDF, ROS parameters, intrinsic JointLimits and Skeleton, and Kinova's message."""

@@ -1,0 +1,99 @@
+"""Documents: coalesced, after their events, and true."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tests.virtual_plant import Plant, play
+
+SET = "SetTwistLinearSoftLimit"
+ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
+
+
+def value(limit: float) -> dict[str, Any]:
+    """Params of the Set."""
+    return {"control_mode": SLOT, ITEM: limit}
+
+
+def test_a_document_follows_the_event_it_contains(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        after = len(plant.link.published)
+        await plant.call("r1", SET, value(0.25))
+        await plant.turn(1.0)
+        topics = [published.topic for published in plant.link.published[after:]]
+        event = topics.index("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED")
+        assert event < topics.index("state/r1/config")
+        assert event < topics.index("state/r1/reported")
+        assert topics.count("state/r1/config") == 1
+        assert "state/r1/mode" not in topics
+
+    play(tmp_path, scenario)
+
+
+def test_a_document_comes_at_most_ten_times_a_second(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        after = len(plant.link.published)
+        for number in range(100):
+            await plant.call("r1", SET, value(0.1 + number / 1000))
+            await plant.turn(0.01)
+        await plant.turn(1.0)
+        times = [each.at_s for each in plant.link.published[after:] if each.topic == "state/r1/config"]
+        assert 9 <= len(times) <= 12
+        assert all(later - earlier >= 0.099 for earlier, later in pairwise(times))
+        last = [each for each in plant.link.published if each.topic == "state/r1/config"][-1].document
+        assert (last["items"][ITEM][SLOT], last["seq"], last["pending"]) == (0.199, 100, [])
+
+    play(tmp_path, scenario)
+
+
+def test_a_document_under_way_is_not_overtaken_by_itself(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        plant.link.silent = True
+        after = len(plant.link.published)
+        for limit in (0.25, 0.2):
+            await plant.call("r1", SET, value(limit))
+            await plant.turn(1.0)
+        sent = [each for each in plant.link.published[after:] if each.topic == "state/r1/config"]
+        assert [each.document["seq"] for each in sent] == [1]
+        plant.link.answer()
+        latest = await plant.document("state/r1/config", lambda document: document["seq"] == 2)
+        assert latest["items"][ITEM][SLOT] == 0.2
+
+    play(tmp_path, scenario)
+
+
+def test_a_settled_change_is_never_pending(tmp_path: Path) -> None:
+    """Not even in a document that is built before its commit ends."""
+
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "hang")
+        for limit in (0.25, 0.2):
+            plant.send("r1", SET, value(limit))
+        await plant.document("state/r1/config", lambda document: len(document["pending"]) == 2)
+        await plant.fault("r1", "none")
+        await plant.turn(1.0)
+        for published in plant.link.published:
+            if published.topic == "state/r1/config" and published.document["seq"]:
+                settled = {event["rev"] for event in plant.events() if event["seq"] <= published.document["seq"]}
+                assert not settled & {entry["rev"] for entry in published.document["pending"]}
+
+    play(tmp_path, scenario)
+
+
+def test_documents_give_way_to_a_backlog_of_replies(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        plant.link.silent = True
+        after = len(plant.link.published)
+        for _ in range(40):
+            await plant.call("r1", "WhoAmI")
+        await plant.call("r1", SET, value(0.25))
+        await plant.turn(5.0)
+        assert not [each for each in plant.link.published[after:] if each.topic.startswith("state/")]
+        plant.link.answer()
+        await plant.document("state/r1/config", lambda document: document["seq"] == 1)
+
+    play(tmp_path, scenario)

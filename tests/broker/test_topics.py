@@ -1,0 +1,63 @@
+"""Topics are built and parsed in one place."""
+
+import pytest
+
+from broker.topics import PublicTopic, RequestTopic, Topics, is_leaf, is_name
+
+TOPICS = Topics("plant/north")
+
+
+@pytest.mark.parametrize("name", ["a", "A9", "plc-3", "r12.left_arm", "x" * 63])
+def test_names(name: str) -> None:
+    assert is_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "-a", ".", "..", "a/b", "a+", "#", "x" * 64, "a b", "å", "a\n", "a\u200b", "@a"])
+def test_what_is_no_name(name: str) -> None:
+    assert not is_name(name)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "expected"), [("_", True), ("7-000123", True), ("a.b", False), ("", False), ("a\n", False)]
+)
+def test_leaves(leaf: str, expected: bool) -> None:
+    assert is_leaf(leaf) is expected
+    assert not is_leaf("x" * 65)
+
+
+@pytest.mark.parametrize("root", ["", "a//b", "a/b/c/d/e/f", "/a", "a/", "a/+", "$SYS"])
+def test_roots_that_cannot_be(root: str) -> None:
+    with pytest.raises(ValueError, match="1 to 5 levels"):
+        Topics(root)
+
+
+def test_requests_are_parsed_by_their_exact_levels() -> None:
+    assert TOPICS.parse_request("plant/north/v1/req/u/c/r1/Get") == RequestTopic("u", "c", "r1", "Get")
+    assert TOPICS.parse_request("plant/north/v1/req/u/c/\u0430rm/") == RequestTopic("u", "c", "\u0430rm", "")
+    for bad in ("req/u/c/r1", "req/u/c/r1/Get/x", "req//c/r1/Get", "req/u/@/r1/Get", "res/u/c/r1/Get"):
+        assert TOPICS.parse_request(f"plant/north/v1/{bad}") is None
+    assert TOPICS.parse_request("other/v1/req/u/c/r1/Get") is None
+
+
+def test_a_response_topic_has_to_be_the_users_own() -> None:
+    assert TOPICS.is_reply_of("plant/north/v1/res/u/any-conn/leaf", "u")
+    for bad in ("res/v/c/leaf", "res/u/c/leaf/x", "res/u/leaf", "res/u/+/leaf", "res/u/c/a.b", "req/u/c/r1/Get"):
+        assert not TOPICS.is_reply_of(f"plant/north/v1/{bad}", "u")
+
+
+def test_public_topics() -> None:
+    assert TOPICS.parse_public("plant/north/v1/evt/r1/config/X") == PublicTopic("evt", "r1", "config/X")
+    assert TOPICS.parse_public("plant/north/v1/svc/main") == PublicTopic("svc", "main", "")
+    assert TOPICS.parse_public("plant/north/v1/res/u/c/l") is None
+    assert TOPICS.parse_public("plant/v1/evt/r1/mode") is None
+
+
+def test_topics_are_built_below_the_root() -> None:
+    assert TOPICS.request_filter == "plant/north/v1/req/#"
+    assert TOPICS.request("u", "c", "r1", "Get") == "plant/north/v1/req/u/c/r1/Get"
+    assert TOPICS.reply("u", "c", "l") == "plant/north/v1/res/u/c/l"
+    assert TOPICS.notice("u", "c", 7) == "plant/north/v1/ntf/u/c/7"
+    assert TOPICS.event("r1", "mode") == "plant/north/v1/evt/r1/mode"
+    assert TOPICS.state("r1", "config") == "plant/north/v1/state/r1/config"
+    assert TOPICS.meta("errors") == "plant/north/v1/meta/errors"
+    assert TOPICS.service("main") == "plant/north/v1/svc/main"

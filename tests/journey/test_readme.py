@@ -1,0 +1,56 @@
+"""The transcript of the documentation is what stock clients print."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from tests.journey.transcript import Step, normalised, parse, plant_of_transcript, run_until
+from tests.mosquitto import ROOT
+
+TRANSCRIPT = ROOT / "docs" / "transcript.md"
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    """The environment of the commands, on a plant that nobody used."""
+    with plant_of_transcript() as variables:
+        yield variables
+
+
+def is_printed(wanted: str, now: str, _before: str) -> bool:
+    """Whether what is printed now is what is wanted."""
+    return normalised(now) == wanted
+
+
+def test_the_transcript_is_what_is_printed(environment: dict[str, str]) -> None:
+    steps = parse(TRANSCRIPT.read_text())
+    for step in steps:
+        wanted = normalised(step.printed)
+        printed = run_until(step, environment, partial(is_printed, wanted))
+        assert normalised(printed) == wanted, step.command
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "mosquitto_rr $ALICE -V 5 -i",
+        "mosquitto_rr $ALICE -V 311 -i",
+        "mosquitto_pub",
+        "mosquitto_sub",
+        "/evt/",
+        "/state/",
+    ],
+)
+def test_the_transcript_shows_stock_clients(part: str) -> None:
+    assert any(part in step.command for step in parse(TRANSCRIPT.read_text()))
+
+
+def test_blocks_are_parsed_as_printed() -> None:
+    text = "```\n$ not run\n```\n```console\n$ one \\\n  more\nout\n\nput\n$ two\n```\n$ no\n"
+    assert parse(text) == [Step("$ one \\\n  more", "out\n\nput\n"), Step("$ two", "")]
+
+
+def test_only_times_are_left_out() -> None:
+    line = '"at":"2026-11-30T09:12:04.512345Z","sec":17,"usec":5,"seq":17'
+    assert normalised(line) == '"at":"TIME","sec":0,"usec":0,"seq":17'

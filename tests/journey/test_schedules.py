@@ -1,0 +1,205 @@
+"""Random schedules of requests, faults, lost connections and crashes, in virtual time: nothing is lost or done twice.
+
+Each seed is one schedule; a seed that found a bug stays in `SEEDS`.
+"""
+
+import json
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.mqtt_link import InboundMessage
+from tests.memory_link import BASE, Published
+from tests.virtual_plant import Plant, run
+
+ARMS = ("r1", "r2")
+SEEDS = (*range(4), 10)
+STEPS = 120
+MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
+LASTING = ("hang", "lose_answer", "offline", "refuse", "delay")
+
+
+class Schedule:
+    """One schedule: what was asked, what was published over all runs of the service, and the run that lasts."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.dice = random.Random(seed)  # noqa: S311 - a seeded schedule
+        self.asked: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {}
+        self.published: list[Published] = []
+        self.starts = 0
+        self._folder = folder
+
+    async def play(self) -> Plant:
+        """Play the schedule; the last run, at rest and still open."""
+        data = self._folder / "0"
+        owed: list[InboundMessage] = []
+        for last in (False, False, True):
+            plant = Plant(data, ARMS)
+            await plant.__aenter__()
+            self.starts += 1
+            for message in owed:
+                plant.link.deliver(message.topic.removeprefix(f"{BASE}/"), message.payload, dup=True)
+            for _ in range(STEPS):
+                await self._step(plant)
+            if last:
+                return plant
+            while plant.store.committing:
+                await plant.turn()
+            data = plant.copy(self._folder / str(self.starts))
+            owed = plant.link.unacked
+            self.published += plant.link.published
+            await plant.__aexit__()
+        raise AssertionError("no last run")
+
+    async def _step(self, plant: Plant) -> None:
+        draw = self.dice.random()
+        if draw < 0.5:
+            self._ask(plant)
+        elif draw < 0.6 and self.asked:
+            self._send(plant, self.dice.choice(list(self.asked)))
+        elif draw < 0.72:
+            self._trouble(plant)
+        elif draw < 0.75:
+            plant.link.lose()
+            plant.link.silent = False
+            plant.link.restore(present=self.dice.random() < 0.7)
+        elif draw < 0.78:
+            plant.link.silent = True
+        await plant.turn(self.dice.choice((0.0, 0.0, 0.01, 0.3, 3.0)))
+
+    def _trouble(self, plant: Plant) -> None:
+        params: dict[str, Any] = {"fault": self.dice.choice((*LASTING, "foreign_change", "foreign_change", "none"))}
+        if params["fault"] in LASTING:
+            params |= {"for_ms": self.dice.choice((300, 4_000, 15_000)), "delay_ms": self.dice.choice((100, 3_000))}
+        elif params["fault"] == "foreign_change":
+            value = self.dice.randint(50, 450) / 1000
+            params |= {"item": "twist_linear_soft_limit", "slot": self.dice.choice(MODES), "value": value}
+        plant.send(self.dice.choice(ARMS), "SimFault", params)
+
+    def _ask(self, plant: Plant) -> None:
+        mode = {"control_mode": self.dice.choice(MODES)}
+        method, params = self.dice.choice(
+            (
+                ("SetTwistLinearSoftLimit", {**mode, "twist_linear_soft_limit": self.dice.randint(1, 9) / 20}),
+                ("SetTwistLinearSoftLimit", {**mode, "twist_linear_soft_limit": self.dice.randint(1, 9) / 20}),
+                ("ResetTwistLinearSoftLimit", mode),
+                ("SetGravityVector", {"x": 0.0, "y": 0.0, "z": -9.0 - self.dice.randint(0, 9) / 10}),
+                ("SetControlMode", {"control_mode": self.dice.choice(("ANGULAR_JOYSTICK", "IDLE"))}),
+            )
+        )
+        options: dict[str, Any] = {}
+        if self.dice.random() < 0.2:
+            options["wait"] = "stored"
+        if self.dice.random() < 0.2:
+            options["ttl_ms"] = self.dice.choice((50, 3_000))
+        request_id = f"n{len(self.asked)}"
+        self.asked[request_id] = (self.dice.choice(ARMS), method, params, options)
+        self._send(plant, request_id)
+
+    def _send(self, plant: Plant, request_id: str) -> None:
+        arm, method, params, options = self.asked[request_id]
+        plant.send(arm, method, params, id=request_id, **options)
+
+    async def rest(self, plant: Plant) -> None:
+        """End all faults and wait until everything has an end; then the documents are what they stay."""
+        plant.link.answer()
+        if not plant.link.connected:
+            plant.link.restore(present=True)
+        for arm in ARMS:
+            plant.send(arm, "SimFault", {"fault": "none"})
+        await plant.turn(60.0)
+        for request_id in self.asked:
+            self._send(plant, request_id)
+        await plant.turn(60.0)
+        self.published += plant.link.published
+
+
+def replies_of(published: list[Published]) -> dict[str, list[dict[str, Any]]]:
+    """All replies by id."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for each in published:
+        if each.topic.startswith("res/"):
+            found[each.topic.rpartition("/")[2]].append(each.document)
+    return found
+
+
+def check_outcomes(schedule: Schedule, events: dict[str, list[dict[str, Any]]]) -> None:
+    """One outcome per id, and what is not final has its event."""
+    replies = replies_of(schedule.published)
+    for request_id, (arm, method, params, _) in schedule.asked.items():
+        given = replies[request_id]
+        assert given, request_id
+        final = {(reply["ok"], reply["rev"], reply["seq"], reply["stage"]) for reply in given if reply["final"]}
+        assert len(final) == 1, (request_id, given)
+        (ok, rev, seq, stage), mine = (
+            next(iter(final)),
+            [event for event in events[arm] if event.get("request_id") == f"u/c/{request_id}"],
+        )
+        assert len(mine) <= 1
+        if any(reply["stage"] == "stored" for reply in given) or stage == "applied":
+            assert [event["seq"] for event in mine] == [seq], (request_id, given)
+            assert rev >= mine[0]["rev"]
+        if stage == "applied" and method == "SetTwistLinearSoftLimit":
+            assert ok
+            assert mine[0]["change"]["after"] <= params["twist_linear_soft_limit"]
+            clamped = any(warning["name"] == "CLAMPED" for reply in given for warning in reply["warnings"])
+            assert clamped or mine[0]["change"]["after"] == params["twist_linear_soft_limit"]
+
+
+def check_events(schedule: Schedule, stored: dict[str, list[dict[str, Any]]]) -> None:
+    """No gap, `prev` right, and what was published is what is stored, in order."""
+    for arm in ARMS:
+        heads: dict[str, int] = defaultdict(int)
+        assert [event["seq"] for event in stored[arm]] == list(range(1, len(stored[arm]) + 1))
+        for event in stored[arm]:
+            assert event["prev"] == heads[event["event"]]
+            heads[event["event"]] = event["seq"]
+        last: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        seen = {}
+        for each in schedule.published:
+            if each.topic.startswith(f"evt/{arm}/"):
+                mark = (each.document["epoch"], each.document["seq"])
+                if mark > last[each.topic]:
+                    last[each.topic] = mark
+                    seen[each.document["seq"]] = each.document
+        assert [seen[seq] for seq in sorted(seen)] == stored[arm]
+
+
+def check_rest(schedule: Schedule, plant: Plant, events: dict[str, list[dict[str, Any]]]) -> None:
+    """At rest nothing is pending, and documents, store and arm agree."""
+    for arm in ARMS:
+        session = plant.session(arm)
+        documents = {each.topic: each.document for each in schedule.published if each.retained}
+        config, reported = documents[f"state/{arm}/config"], documents[f"state/{arm}/reported"]
+        assert session.unsettled() == []
+        assert (session.state.unsettled, session.state.pending, session.state.pending_rev) == (0, {}, {})
+        assert (config["pending"], config["seq"], config["rev"]) == ([], len(events[arm]), session.state.rev)
+        assert reported["seq"] == len(events[arm])
+        adapter: Any = session.adapter
+        assert adapter._firmware.read_all().items == session.state.reported
+        last = {}
+        for event in events[arm]:
+            if event["change"]:
+                last[event["change"]["item"], event["change"].get("slot", "")] = event["cause"]
+        for path in config["differs"]:
+            item, _, slot = path.partition("/")
+            assert last[item, slot] == "foreign", (arm, path, config)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_schedule(seed: int, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        schedule = Schedule(seed, tmp_path)
+        plant = await schedule.play()
+        await schedule.rest(plant)
+        rows = plant.store._connection.execute("SELECT arm, body FROM event ORDER BY arm, seq").fetchall()
+        events = {arm: [json.loads(body) for owner, body in rows if owner == arm] for arm in ARMS}
+        check_events(schedule, events)
+        check_outcomes(schedule, events)
+        check_rest(schedule, plant, events)
+        await plant.__aexit__()
+
+    run(scenario)
