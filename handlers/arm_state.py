@@ -1,7 +1,7 @@
 """What is known of one arm: the state that decisions are made against."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from handlers.limit_sources import LimitSources
 from handlers.provenance import Setter
@@ -10,6 +10,20 @@ from schema.messages import Message
 
 if TYPE_CHECKING:
     from handlers.arm_limits import ArmLimits
+
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+def as_message(value: object, cls: type[MessageT]) -> MessageT:
+    """A value that is known to be of this message: a slot holds that of its item, a request that of its method.
+
+    Raises:
+        TypeError: it is not, which the tables do not allow.
+    """
+    if not isinstance(value, cls):
+        raise TypeError(type(value).__name__)
+    return value
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 import math
 
+from handlers.arm_state import as_message
 from handlers.config_items import ConfigItem, Order, Zero
 from handlers.parameter_checks import FLAG_OF
 from handlers.provenance import limit_numbers
@@ -37,7 +38,7 @@ def ceilings_of(message: Message) -> dict[str, float]:
             for joint, gains in message.joints.items()
             for name, value in _safety_ceilings(gains).items()
         }
-    return _parameter_ceilings(message) if isinstance(message, JointParameterMap) else {}
+    return _parameter_ceilings(as_message(message, JointParameterMap))
 
 
 def _safety_ceilings(gains: JointSafetyGains) -> dict[str, float]:

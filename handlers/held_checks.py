@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from handlers.arm_limits import limits_of, vectors_of
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.joint_vectors import QUANTITY_OF, to_vectors
 from handlers.limit_layers import APPLICATION_SLOT, SAFETY_SLOT
-from handlers.refusals import NOTHING_CHANGED, origin, refusal
+from handlers.refusals import NOTHING_CHANGED, description_of, origin, refusal
 from limits.bounds import RELATIVE
 from limits.errors import LimitsError
 from limits.formats.urdf_records import RANGED_TYPES
@@ -53,9 +53,7 @@ def check_limits(state: ArmState, message: JointLimits, naming: Naming) -> tuple
         BrokerError: wrong_joint_count, out_of_limits.
     """
     joints = len(limits_of(state).joints.names)
-    present = state.desired[APPLICATION_SLOT]
-    if not isinstance(present, JointLimits):  # a slot holds the message of its item
-        raise TypeError(type(present).__name__)
+    present = as_message(state.desired[APPLICATION_SLOT], JointLimits)
     try:
         new, old = to_vectors(message, joints), to_vectors(present, joints)
     except LimitsError as error:
@@ -80,8 +78,7 @@ def no_such_joint(state: ArmState, path: str, joint: str) -> BrokerError:
     """The refusal of a joint that the arm does not have."""
     names = limits_of(state).joints.names
     text = f"{path}: {joint[:60]!r} is no joint of {state.arm}; joints: {', '.join(names)}. {NOTHING_CHANGED}"
-    source = state.description.hard_source if state.description is not None else ""
-    violation = Violation(path, 0.0, 0.0, "", "==", source, joint_name=joint[:60])
+    violation = Violation(path, 0.0, 0.0, "", "==", description_of(state).hard_source, joint_name=joint[:60])
     return BrokerError("unknown_enum", text, (violation,))
 
 
@@ -156,8 +153,7 @@ def safety_within_system(state: ArmState, message: JointSafetyMap) -> tuple[Warn
 
     Gains of zero that freeze a joint are told (ZERO_GAINS).
     """
-    present = state.desired[SAFETY_SLOT]
-    before = present.joints if isinstance(present, JointSafetyMap) else {}
+    before = as_message(state.desired[SAFETY_SLOT], JointSafetyMap).joints
     changed = {name: gains for name, gains in message.joints.items() if before.get(name) != gains}
     joints = limits_of(state).joints
     for name in changed:

@@ -1,7 +1,7 @@
 """The application limits of an arm: JointLimits as a whole, or joint by joint; always inside the machine's."""
 
 from handlers.arm_limits import limits_of
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.config_items import ITEMS
 from handlers.held_checks import Naming, check_limits, no_such_joint
 from handlers.held_items import reset_held
@@ -17,10 +17,7 @@ _ITEM = ITEMS["joint_limits"]
 
 
 def _desired(state: ArmState) -> JointLimits:
-    value = state.desired[APPLICATION_SLOT]
-    if not isinstance(value, JointLimits):  # a slot holds the message of its item
-        raise TypeError(type(value).__name__)
-    return value
+    return as_message(state.desired[APPLICATION_SLOT], JointLimits)
 
 
 def get_limits(state: ArmState, request: Request) -> Answer:
@@ -35,7 +32,7 @@ def set_limits(state: ArmState, request: Request) -> Proposal:
         BrokerError: as `admit`, then wrong_joint_count, out_of_limits.
     """
     admit(state, request, APPLICATION_SLOT)
-    update = request.params if isinstance(request.params, JointLimitsUpdate) else JointLimitsUpdate()
+    update = as_message(request.params, JointLimitsUpdate)
     kept = _desired(state)
     lists = {name: getattr(update, name) for name in update.__struct_fields__}
     merged = JointLimits(**{name: new if new and new.values else getattr(kept, name) for name, new in lists.items()})
@@ -51,7 +48,7 @@ def set_limit(state: ArmState, request: Request) -> Proposal:
         BrokerError: as `admit`, then unknown_enum for a joint that the arm does not have, out_of_limits.
     """
     admit(state, request, APPLICATION_SLOT)
-    change = request.params if isinstance(request.params, JointLimitChange) else JointLimitChange()
+    change = as_message(request.params, JointLimitChange)
     names = limits_of(state).joints.names
     if change.joint not in names:
         raise no_such_joint(state, "joint", change.joint)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from handlers.arm_limits import limits_of
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.config_items import ITEMS
 from handlers.items import admit, propose, read_slot
 from handlers.limit_layers import PARAMETERS_SLOT
@@ -27,14 +27,12 @@ def successful(_value: Message) -> SetParametersResult:
 
 
 def _parameters(value: Message) -> dict[str, bool | float]:
-    if not isinstance(value, JointParameterMap):  # a slot holds the message of its item
-        raise TypeError(type(value).__name__)
-    return value.parameters
+    return as_message(value, JointParameterMap).parameters
 
 
 def _asked(state: ArmState, request: Request) -> tuple[str, ...]:
     """The names of a request; each must be one of the arm."""
-    names = request.params.names if isinstance(request.params, ParameterNames) else ()
+    names = as_message(request.params, ParameterNames).names
     for name in names:
         parse_name(state, name)
     return names
@@ -44,9 +42,9 @@ def get_parameters(state: ArmState, request: Request) -> Answer:
     """GetJointParameters: the parameters that are given, of the names that are asked for."""
     answer = read_slot(state, request, PARAMETERS_SLOT)
     names = _asked(state, request)
-    if not names or not isinstance(answer.result, Message):
+    if not names:
         return answer
-    given = _parameters(answer.result)
+    given = _parameters(as_message(answer.result, JointParameterMap))
     asked = JointParameterMap({name: given[name] for name in names if name in given})
     return msgspec.structs.replace(answer, result=asked)
 
@@ -58,7 +56,7 @@ def set_parameters(state: ArmState, request: Request) -> Proposal:
         BrokerError: as `admit`, then unknown_enum, malformed, implausible_value, out_of_limits.
     """
     admit(state, request, PARAMETERS_SLOT)
-    change = request.params if isinstance(request.params, JointParameterMap) else JointParameterMap()
+    change = as_message(request.params, JointParameterMap)
     merged = JointParameterMap(_parameters(state.desired[PARAMETERS_SLOT]) | change.parameters)
     return propose(_ITEM, state, PARAMETERS_SLOT, merged)
 

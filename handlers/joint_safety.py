@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from handlers.arm_limits import limits_of
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.config_items import ITEMS
 from handlers.held_checks import no_such_joint
 from handlers.held_items import initial_value, propose_reset
@@ -20,15 +20,13 @@ _ITEM = ITEMS["joint_safety"]
 
 
 def _records(value: Message) -> dict[str, JointSafetyGains]:
-    if not isinstance(value, JointSafetyMap):  # a slot holds the message of its item
-        raise TypeError(type(value).__name__)
-    return value.joints
+    return as_message(value, JointSafetyMap).joints
 
 
 def _named(state: ArmState, request: Request) -> Iterable[str]:
     """The joints that a request names; all of the arm if it names none."""
     names = limits_of(state).joints.names
-    asked = request.params.joints if isinstance(request.params, JointNames) else ()
+    asked = as_message(request.params, JointNames).joints
     for name in asked:
         if name not in names:
             raise no_such_joint(state, "joints", name)
@@ -55,7 +53,7 @@ def set_safety(state: ArmState, request: Request) -> Proposal:
         BrokerError: as `admit`, then malformed, unknown_enum, not_finite, out_of_limits.
     """
     admit(state, request, SAFETY_SLOT)
-    change = request.params if isinstance(request.params, JointSafetyChange) else JointSafetyChange()
+    change = as_message(request.params, JointSafetyChange)
     new = {name: _whole(name, record) for name, record in change.joints.items()}
     return propose(_ITEM, state, SAFETY_SLOT, JointSafetyMap(_records(state.desired[SAFETY_SLOT]) | new))
 

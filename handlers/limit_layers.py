@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, MessageT, as_message
 from handlers.joint_vectors import to_vectors
 from handlers.limit_sources import Placed
 from handlers.provenance import NOBODY, Setter, Stamp
@@ -65,17 +65,17 @@ SOFT_MODES = tuple(_SOFT_SLOTS)
 """The control modes that have soft limits."""
 
 
-def values_of(state: ArmState, slot: Slot) -> Iterator[tuple[Message, Setter]]:
+def values_of(state: ArmState, slot: Slot, cls: type[MessageT]) -> Iterator[tuple[MessageT, Setter]]:
     """Every value of a slot that counts, with who set it: first the one that was read."""
     reported, desired = state.reported.get(slot), state.desired.get(slot)
     if reported is None or desired is None:
         return
-    yield reported, state.reported_by.get(slot, NOBODY)
+    yield as_message(reported, cls), state.reported_by.get(slot, NOBODY)
     if desired != reported:
-        yield desired, state.desired_by.get(slot, NOBODY)
+        yield as_message(desired, cls), state.desired_by.get(slot, NOBODY)
     for value, setter in state.unread.get(slot, ()):
         if value not in (reported, desired):
-            yield value, setter
+            yield as_message(value, cls), setter
 
 
 def _origin(source: str, stamp: Stamp) -> Origin:
@@ -85,9 +85,7 @@ def _origin(source: str, stamp: Stamp) -> Origin:
 def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
     """The application limits."""
     source, layers = "application", []
-    for value, setter in values_of(state, APPLICATION_SLOT):
-        if not isinstance(value, JointLimits):
-            continue
+    for value, setter in values_of(state, APPLICATION_SLOT, JointLimits):
         origins: Origins = {
             (quantity, joint): _origin(source, stamp)
             for name in VECTORS
@@ -103,9 +101,7 @@ def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
 def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
     """The JointSafety records; those of a URDF name it as their source as long as they are as it says."""
     layers = []
-    for value, setter in values_of(state, SAFETY_SLOT):
-        if not isinstance(value, JointSafetyMap):
-            continue
+    for value, setter in values_of(state, SAFETY_SLOT, JointSafetyMap):
         origins: Origins = {}
         for joint, gains in value.joints.items():
             given = placed.safety.joints.get(joint) == gains
@@ -119,9 +115,7 @@ def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[La
 def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
     """The limits that ROS parameters give; those of a file name it as their source as long as they are as it says."""
     layers: list[Layer] = []
-    for value, setter in values_of(state, PARAMETERS_SLOT):
-        if not isinstance(value, JointParameterMap):
-            continue
+    for value, setter in values_of(state, PARAMETERS_SLOT, JointParameterMap):
         loaded = load_joint_limits(joints.names, ParameterStore(value.parameters))
         sourced = ros_layers(joints, loaded, _origin(_ROS_SOURCE, setter.last))
         origins = _parameter_origins(joints, value, setter, placed)
@@ -159,7 +153,7 @@ def soft_layers(joints: ArmJoints, state: ArmState, mode: ControlMode) -> list[L
     layers = []
     read: dict[str, tuple[Message, Setter]] = {}
     for field, slot in _SOFT_SLOTS[mode]:
-        for rank, one in enumerate(values_of(state, slot)):
+        for rank, one in enumerate(values_of(state, slot, Message)):
             if rank:
                 layers += _soft_layer(joints, mode, {field: one})
             else:
@@ -168,9 +162,7 @@ def soft_layers(joints: ArmJoints, state: ArmState, mode: ControlMode) -> list[L
 
 
 def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple[Message, Setter]]) -> list[Layer]:
-    """One layer of some fields; none where they make no sense, as only an arm can tell such."""
-    if not values:
-        return []
+    """One layer of some fields, without those that make no sense, as only an arm can tell such."""
     source = f"soft:{mode.name}"
     numbers = {field: getattr(value, SOFT_ITEMS[field]) for field, (value, _) in values.items()}
     origins: Origins = {
@@ -179,8 +171,9 @@ def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple
         for quantity in _OF_SOFT[field]
         for joint in ((None,) if quantity.startswith("twist") else joints.names)
     }
-    latest = max((setter.last for _, setter in values.values()), key=lambda stamp: stamp.at_us)
+    latest = max((setter.last for _, setter in values.values()), key=lambda stamp: stamp.at_us, default=Stamp())
     try:
         return [kinova_layer(joints, KinematicLimits(mode, **numbers), _origin(source, latest), origins)]
     except LimitsError:
-        return []
+        single = ({field: one} for field, one in values.items() if len(values) > 1)
+        return [layer for field in single for layer in _soft_layer(joints, mode, field)]

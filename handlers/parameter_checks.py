@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from handlers.arm_limits import limits_of
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.held_checks import beyond, no_such_joint, refuse
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.refusals import NOTHING_CHANGED
@@ -75,8 +75,7 @@ def parameters_within_system(state: ArmState, message: JointParameterMap) -> tup
     Raises:
         BrokerError: unknown_enum, malformed, out_of_limits; the violation names the joint.
     """
-    present = state.desired[PARAMETERS_SLOT]
-    before = present.parameters if isinstance(present, JointParameterMap) else {}
+    before = as_message(state.desired[PARAMETERS_SLOT], JointParameterMap).parameters
     changed = {name: value for name, value in message.parameters.items() if before.get(name) is not value}
     names = {name: parse_name(state, name) for name in changed}
     for name, value in changed.items():
