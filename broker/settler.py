@@ -173,7 +173,7 @@ class Settler:
     async def _take(self, session: ArmSession, job: ChangeJob) -> None:
         """The service holds the item: what was accepted is what is there."""
         if not job.committed:
-            await self._ledger.committed()
+            await self._ledger.store.committed()
         wanted = job.wanted if job.wanted is not None else session.state.desired[job.slot]
         self.endings.took_effect(session, job, wanted, Ending.APPLIED)
 

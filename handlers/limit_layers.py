@@ -12,15 +12,18 @@ from handlers.arm_state import ArmState, MessageT, as_message
 from handlers.joint_vectors import to_vectors
 from handlers.limit_sources import Placed
 from handlers.provenance import NOBODY, Setter, Stamp
+from limits.conversion.formats import Format
+from limits.conversion.layers import layers_of
+from limits.conversion.ros import limits_of_parameters
 from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS as VECTORS
 from limits.kinova_limits import FIELDS as SOFT_ITEMS
 from limits.kinova_models import SOFT_LIMIT_MODES
-from limits.ros2.parameters import load_joint_limits, parameter_name
+from limits.ros2.parameters import parameter_name
 from limits.ros2.store import ParameterStore
 from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, Origin
-from limits.stack.sources import application_layer, kinova_layer, ros_layers, safety_layer
+from limits.stack.sources import application_layer, kinova_layer, safety_layer
 from limits.tesseract.joint_safety import JointSafety
 from schema.arms import Slot
 from schema.enums import ControlMode
@@ -116,8 +119,10 @@ def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list
     """The limits that ROS parameters give; those of a file name it as their source as long as they are as it says."""
     layers: list[Layer] = []
     for value, setter in values_of(state, PARAMETERS_SLOT, JointParameterMap):
-        loaded = load_joint_limits(joints.names, ParameterStore(value.parameters))
-        sourced = ros_layers(joints, loaded, _origin(_ROS_SOURCE, setter.last))
+        if not value.parameters:
+            continue
+        given = limits_of_parameters(ParameterStore(value.parameters))
+        sourced = layers_of(joints, given, Format.ROS, _origin(_ROS_SOURCE, setter.last))
         origins = _parameter_origins(joints, value, setter, placed)
         layers += [
             Layer(layer.kind, layer.origin, layer.ceilings, layer.mode, origins, layer.safeties)

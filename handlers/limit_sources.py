@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from limits.conversion.formats import Format
+from limits.conversion.layers import layers_of
+from limits.conversion.skeleton import limits_of_model
+from limits.conversion.urdf import limits_of_robot
 from limits.errors import LimitsError
 from limits.formats.urdf_records import UrdfRobot
 from limits.intrinsic.skeleton_model import SkeletonModel
@@ -14,7 +18,7 @@ from limits.ros2.store import ParameterStore
 from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, Origin
 from limits.stack.matching import match_joints
-from limits.stack.sources import Sourced, site_layer, skeleton_layers, urdf_layers
+from limits.stack.sources import site_layer
 from schema.intrinsic import DynamicLimitsCheckMode
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 
@@ -72,15 +76,15 @@ def place(sources: LimitSources, joints: ArmJoints) -> Placed:
     safety: dict[str, JointSafetyGains] = {}
     if sources.urdf is not None:
         source = f"urdf:{sources.urdf_file}"
-        sourced = urdf_layers(joints, sources.urdf, sources.origin(source))
+        sourced = layers_of(joints, limits_of_robot(sources.urdf), Format.URDF, sources.origin(source))
         layers += [layer for layer in sourced.layers if not layer.safeties]
-        reports += sourced.match.reports(source)
-        safety = _safety_of(joints, sourced)
+        reports += sourced.reports
+        safety = _safety_of(joints, sourced.layers)
     if sources.skeleton is not None:
         source = f"skeleton:{sources.skeleton_file}"
-        sourced = skeleton_layers(joints, sources.skeleton, sources.origin(source))
+        sourced = layers_of(joints, limits_of_model(sources.skeleton), Format.SKELETON, sources.origin(source))
         layers += sourced.layers
-        reports += (*sourced.match.reports(source), *(f"{source}: {text}" for text in sources.skeleton.warnings))
+        reports += (*sourced.reports, *(f"{source}: {text}" for text in sources.skeleton.warnings))
     parameters = JointParameterMap()
     if sources.parameters is not None:
         parameters, unfit = _parameters_of(joints, sources.parameters, f"ros:{sources.ros_file}")
@@ -97,10 +101,10 @@ def place(sources: LimitSources, joints: ArmJoints) -> Placed:
     )
 
 
-def _safety_of(joints: ArmJoints, sourced: Sourced) -> dict[str, JointSafetyGains]:
+def _safety_of(joints: ArmJoints, layers: Sequence[Layer]) -> dict[str, JointSafetyGains]:
     """The safety controllers of a URDF by the arm's names."""
     found = {}
-    for layer in sourced.layers:
+    for layer in layers:
         for name, law in zip(joints.names, layer.safeties or (None,) * len(joints.names), strict=True):
             if law is not None:
                 found[name] = JointSafetyGains(**msgspec.structs.asdict(law))

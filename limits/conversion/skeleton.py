@@ -25,10 +25,13 @@ def limits_from_skeleton(data: bytes, file: str | None = None) -> LimitSet:
     Raises:
         LimitsError: see `read_skeleton`.
     """
-    model = read_skeleton(data, file)
-    tree = check_skeleton(read_skeleton_record(data, file))
-    joints = tuple(_joint(model, index, joint) for index, joint in enumerate(tree.joints))
-    return LimitSet(joints=joints)
+    return limits_of_model(read_skeleton(data, file))
+
+
+def limits_of_model(model: SkeletonModel) -> LimitSet:
+    """The limits of the joints of a skeleton that are not fixed, in DoF order."""
+    joints = check_skeleton(model.message).joints
+    return LimitSet(joints=tuple(_joint(model, index, joint) for index, joint in enumerate(joints)))
 
 
 def limits_to_skeleton(
