@@ -21,6 +21,7 @@ from handlers.plain_params import integer, known_only, plain_params
 from handlers.request import Request
 from limits.errors import LimitsError
 from limits.stack.joints import ArmJoints
+from limits.stack.law import position_laws
 from limits.trajectory import Trajectory, TrajectoryViolation, check_trajectory
 from schema.errors import BrokerError
 
@@ -29,13 +30,6 @@ LISTS = {"times": 1, "positions": 2, "velocities": 2, "accelerations": 2}
 VIOLATIONS, VIOLATIONS_MOST = 100, 1_000
 """Violations of one answer: unless told, and at most."""
 _HIGHEST = 1_000_000_000
-_QUANTITIES = {
-    "position": "position",
-    "velocity": "velocity",
-    "mean_velocity": "velocity",
-    "acceleration": "acceleration",
-    "mean_acceleration": "acceleration",
-}
 
 
 def check_trajectory_of(state: ArmState, request: Request) -> Answer:
@@ -50,7 +44,8 @@ def check_trajectory_of(state: ArmState, request: Request) -> Answer:
     limit = integer(params, "limit", VIOLATIONS, VIOLATIONS_MOST, lowest=1)
     joints = limits.joints
     trajectory = _trajectory(params, joints)
-    found = check_trajectory(limits.effective(mode), trajectory, joints.names, check_mode)
+    laws = position_laws(limits.folded)
+    found = check_trajectory(limits.effective(mode), trajectory, joints.names, check_mode, laws)
     shown = found.violations(skip + limit)[skip:]
     return Answer(
         {
@@ -90,7 +85,7 @@ def _trajectory(params: Mapping[str, object], joints: ArmJoints) -> Trajectory:
 def _violation(joints: ArmJoints, found: TrajectoryViolation | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    quantity = _QUANTITIES[found.check]
+    quantity = found.check.rpartition("_")[2]
     return {
         "check": found.check,
         "point": found.point,

@@ -94,6 +94,16 @@ def test_positions_are_compared_where_there_is_a_range() -> None:
     assert first["excess"] == pytest.approx(0.1)
 
 
+def test_velocities_keep_to_the_law_of_joint_safety() -> None:
+    held = values() | {("joint_safety", 0): JointSafetyMap({"joint_2": JointSafetyGains(0.5, -0.5, 2.0, 1.0)})}
+    params = line(0.2, joint=1)
+    assert checked(params)["within"]
+    assert checked(params, desired=held, reported=held)["within"]
+    near = params | {"positions": [[0.0, 0.45] + [0.0] * 5] * 3}
+    (first, *_) = checked(near, desired=held, reported=held)["violations"]
+    assert (first["check"], first["joint_name"], first["bound"]) == ("soft_velocity", "joint_2", pytest.approx(0.1))
+
+
 def test_an_excess_over_a_limit_of_zero_has_no_number() -> None:
     found = checked(line(0.1), sources=LimitSources(site_caps={"velocity": 0.0}))
     assert (found["worst"]["bound"], found["worst"]["excess"]) == (0.0, None)
