@@ -1,18 +1,19 @@
 """What is allowed and yet doubtful: warnings with numbers, refusals under `checks.strict`."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from handlers.arm_limits import limits_of
+from handlers.arm_limits import ArmLimits, limits_of
 from handlers.arm_state import ArmState
 from handlers.refusals import NOTHING_CHANGED, listing, number
 from limits.stack.joints import ArmJoints, Bounds
 from limits.stack.layer import SLOTS
 from limits.stopping import Stopping, check_stopping
 from schema.arms import Slot
+from schema.enums import ControlMode
 from schema.envelope import Warned
 from schema.errors import BrokerError
 from schema.messages import GravityVector, Message, PayloadInformation, ToolConfiguration
@@ -25,6 +26,8 @@ _SPEEDS = frozenset({"joint_speed_soft_limits", "joint_acceleration_soft_limits"
 """Items that change how far a joint needs to stop."""
 _MOVING = _SPEEDS | {"joint_limits", "joint_safety", "joint_parameters"}
 """These, and the items that move the ends too."""
+_NO_WORSE = 1e-9
+"""Rad or m that come from rounding."""
 
 
 class Doubt(NamedTuple):
@@ -86,29 +89,49 @@ def tool_doubts(state: ArmState, message: ToolConfiguration) -> list[Doubt]:
 def stopping_doubts(state: ArmState, slot: Slot, message: Message) -> list[Doubt]:
     """Joints that a change leaves less way between soft and hard end than they need to stop: v²/2a.
 
-    Speed and deceleration are the effective ones, of the slot's mode, else of the mode that needs the longest way.
+    Speed and deceleration are the effective ones, of the slot's mode, else of the mode that lacks most. What a change
+    makes no worse is not its fault.
     """
     key, mode = slot
     if key not in _MOVING or (key in _SPEEDS and limits_of(state).guarded is None):
         return []
+    modes = (ControlMode(mode),) if mode else SLOTS
     limits = limits_of(state).with_value(slot, message)
+    before = _shortfalls(limits_of(state), modes)
+    return [
+        Doubt("STOPPING_DISTANCE", key, f"{key}: {_in_words(limits.joints, at, short)}")
+        for at, short in sorted(_shortfalls(limits, modes).items())
+        if at not in before or short.lack > before[at].lack + _NO_WORSE
+    ]
+
+
+class _Shortfall(NamedTuple):
+    """A joint that cannot stop in a margin: how much it lacks, rad or m, and with which limits."""
+
+    lack: float
+    effective: Bounds
+    stopping: Stopping
+
+
+def _shortfalls(limits: ArmLimits, modes: Sequence[ControlMode]) -> dict[int, _Shortfall]:
+    """The joints that cannot stop in a margin, each in the mode in which it lacks most."""
+    found: dict[int, _Shortfall] = {}
     guarded = limits.guarded
     if guarded is None:
-        return []
-    doubts: dict[int, tuple[float, Doubt]] = {}
-    for one in (mode,) if mode else SLOTS:
-        effective = limits.effective(one)
-        found = check_stopping(guarded, effective)
-        for at in map(int, np.flatnonzero(~found.consistent)):
-            way = float(found.distance[at])
-            if at not in doubts or way > doubts[at][0]:
-                text = _in_words(limits.joints, at, effective, found)
-                doubts[at] = (way, Doubt("STOPPING_DISTANCE", key, f"{key}: {text}"))
-    return [doubts[at][1] for at in sorted(doubts)]
+        return found
+    for mode in modes:
+        effective = limits.effective(mode)
+        stopping = check_stopping(guarded, effective)
+        margins = np.minimum(stopping.lower_margin, stopping.upper_margin)
+        for at in map(int, np.flatnonzero(~stopping.consistent)):
+            lack = float(stopping.distance[at] - margins[at])
+            if at not in found or lack > found[at].lack:
+                found[at] = _Shortfall(lack, effective, stopping)
+    return found
 
 
-def _in_words(joints: ArmJoints, at: int, effective: Bounds, found: Stopping) -> str:
-    name = joints.names[at]
+def _in_words(joints: ArmJoints, at: int, short: _Shortfall) -> str:
+    name, effective, found = joints.names[at], short.effective, short.stopping
     way, speed, slowing = (joints.unit(quantity, name) for quantity in ("position_upper", "velocity", "deceleration"))
     ends = (("lower", float(found.lower_margin[at])), ("upper", float(found.upper_margin[at])))
     end, margin = min(ends, key=lambda one: one[1])

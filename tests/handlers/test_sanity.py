@@ -92,6 +92,8 @@ def test_what_the_warning_calls_consistent_is_taken_without_one() -> None:
 
 def test_a_speed_that_is_too_fast_for_the_margin_is_told() -> None:
     state = guarded(two(), -1.9, 1.9)
+    state.desired["joint_speed_soft_limits", int(JOYSTICK)] = speeds(30.0, 57.0)
+    state.reported["joint_speed_soft_limits", int(JOYSTICK)] = speeds(30.0, 57.0)
     (warning,) = stopping(propose(state, "SetJointSpeedSoftLimits", speeds(40.0, 57.0)))
     assert warning.path == "joint_speed_soft_limits"
     assert "at most 0.632455532 rad/s" in warning.message
@@ -114,6 +116,15 @@ def test_application_limits_inside_the_hard_range_want_a_margin_too() -> None:
     first, second = stopping(propose(two(), "SetJointLimits", update))
     assert "joint 1 (joint_1) needs 0.25 rad" in first.message
     assert "joint 2 (joint_2) needs 0.25 m to stop from 1 m/s at 2 m/s², 0.1 m are" in second.message
+
+
+def test_what_a_change_makes_no_worse_is_not_doubted() -> None:
+    state = guarded(two(strict=True), -1.9, 1.9)
+    assert stopping(propose(state, "SetJointSafety", safety(-1.9, 1.9))) == []
+    assert stopping(propose(state, "SetJointSafety", safety(-1.8, 1.9))) == []
+    assert stopping(propose(state, "SetJointSpeedSoftLimits", speeds(50.0, 40.0))) == []
+    with pytest.raises(BrokerError, match="joint_1"):
+        decide(state, "SetJointSafety", safety(-1.95, 1.9))
 
 
 def test_without_a_hard_range_or_a_soft_one_nothing_is_doubted() -> None:
