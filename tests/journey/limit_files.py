@@ -26,7 +26,7 @@ def ros_yaml(path: Path, **keys: Any) -> str:
     return str(path)
 
 
-def skeleton(path: Path, *, velocity: float = 1.0, soft_velocity: float = 1.0) -> str:
+def skeleton(path: Path, *, velocity: float = 1.0, soft_velocity: float | None = None) -> str:
     """A skeleton of a chain of seven revolute joints in proto3 JSON; the name of the file."""
 
     def element(number: int, name: str, parent: int, *children: int) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def skeleton(path: Path, *, velocity: float = 1.0, soft_velocity: float = 1.0) -
                 "type": "REVOLUTE",
                 "axis": {"z": 1.0},
                 "systemLimits": limits(velocity),
-                "softLimits": limits(soft_velocity),
+                "softLimits": limits(velocity if soft_velocity is None else soft_velocity),
             },
         }
         for at, name in enumerate(JOINTS)
