@@ -1,6 +1,6 @@
 """Get, Set and Reset of the items of the table."""
 
-from handlers.arm_state import ArmState
+from handlers.arm_state import ArmState, as_message
 from handlers.config_items import ITEMS, ConfigItem
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
@@ -110,9 +110,7 @@ def _placed(item: ConfigItem, state: ArmState, request: Request) -> tuple[Slot, 
     Raises:
         BrokerError: as `admit`, then as `slot_of`.
     """
-    message = request.params
-    if not isinstance(message, Message):  # the table binds each method to its message
-        raise TypeError(type(message).__name__)
+    message = as_message(request.params, Message)
     admit(state, request, (item.key, _mode_of(item, message)))
     return slot_of(item, message), message
 

@@ -1,7 +1,8 @@
 import pytest
 
-from handlers.refusals import description_of, listing, not_read, number, out_of_limits
+from handlers.refusals import description_of, listing, not_read, number, origin, out_of_limits, refusal
 from limits.bounds import JOINT_SPEED, Excess
+from schema.envelope import Violation
 from schema.errors import BrokerError
 from tests.handlers.builders import arm, description, never_read
 
@@ -33,3 +34,25 @@ def test_the_first_excess_gives_the_refusal_its_name() -> None:
     assert error.name == "VALUE_IS_ABOVE_MAXIMUM"
     assert [violation.relation for violation in error.violations] == ["<=", ">="]
     assert [violation.source for violation in error.violations] == ["hard:device", "rule:minimum"]
+
+
+def test_a_refusal_without_a_nearest_value_suggests_none() -> None:
+    error = refusal([Violation("soft_lower_limit", 2.0, 1.0, "rad", "<=", "rule:range")], "the other end of the range")
+    assert error.message == "soft_lower_limit: 2 rad > 1 rad, the other end of the range. Nothing was changed."
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("hard:device", "hard limit read from r12"),
+        ("hard:profile", "hard limit of the profile of r12"),
+        ("urdf:gen3.urdf", "limit of the URDF gen3.urdf"),
+        ("ros:limits.yaml", "limit of the ROS parameters limits.yaml"),
+        ("skeleton:gen3.pb#soft", "limit of the skeleton gen3.pb#soft"),
+        ("application", "application limit of r12"),
+        ("policy:site", "cap of the site"),
+        ("rule:range", "the other end of the range"),
+    ],
+)
+def test_sources_in_words(source: str, words: str) -> None:
+    assert origin(arm(), source) == words
