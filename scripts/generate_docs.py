@@ -23,8 +23,14 @@ NOTE = "Written by `scripts/generate` from the tables that the service runs on: 
 METHODS_INTRO = """A `write` wants an id and is remembered; a `read` may go without. `unit` is what a request may
 assert. The event is sent when the change took effect.
 """
-ITEMS_INTRO = """`upper`: less is tighter; `unordered`: every change counts as loosening. Zero: a value like others, or
-refused in a Set.
+ITEMS_INTRO = """`upper`: less is tighter; `interval`: what lies inside is tighter; `unordered`: every change counts as
+loosening. Zero: a value like others, or refused in a Set. An item that the service holds is no value of the arm: what
+was accepted is in force at once, whether the arm is there or not.
+"""
+MESSAGES_INTRO = """A `double` that limits nothing is the text `"Infinity"` or `"-Infinity"` in JSON and MessagePack and
+infinite in protobuf; NaN is refused everywhere. A list of JointLimits that limits no joint is absent. Messages without
+a proto (JointLimitChange, JointNames, JointParameterMap, JointSafetyChange, JointSafetyMap, ParameterNames,
+SetParametersResult) are UTF-8 JSON in protobuf.
 """
 ERRORS_INTRO = """`kind` is ours and names the cause; code and sub code are those of `Kinova.Api`. A refusal by the arm
 itself (`arm_refused`) carries the arm's own pair.
@@ -74,12 +80,16 @@ def item_row(item: ConfigItem) -> tuple[str, ...]:
     """One line of the table of items."""
     modes = ", ".join(ControlMode(mode).name for mode in item.modes)
     unit = item.quantity.unit if item.quantity is not None else ""
-    return (code(item.key), message_of(item.message), modes or "one slot", item.order.value, item.zero.value, unit)
+    held = "the service" if item.held_by_service else "the arm"
+    slots = modes or "one slot"
+    return (code(item.key), message_of(item.message), slots, item.order.value, item.zero.value, unit, held)
 
 
 def field_name(field: Field) -> str:
-    """A field in words: its type, `[]` for a list, `?` where it may be absent."""
+    """A field in words: its type, `[]` for a list, `{key: value}` for a map, `?` where it may be absent."""
     kind = field.type.__name__ if field.type is not None else field.kind.value
+    if field.key is not None:
+        return f"`{field.name}` {{{field.key.value}: {kind}}}"
     return f"`{field.name}` {kind}{'[]' if field.repeated else ''}{'?' if field.optional else ''}"
 
 
@@ -115,8 +125,8 @@ def rpcs_page() -> str:
         f"## Our own\n\nParams and results without a message are mappings.\n\n{table(head, own)}\n{faults}\n",
         f"## Refused by name\n\nDescribed, not implemented (`unimplemented`): {later}.\n",
         f"## Items\n\n{ITEMS_INTRO}",
-        table(("item", "message", "slots", "order", "zero", "unit"), map(item_row, CONFIG_ITEMS)),
-        f"## Messages\n\n{table(('message', 'fields', 'what it is'), map(message_row, messages()))}",
+        table(("item", "message", "slots", "order", "zero", "unit", "held by"), map(item_row, CONFIG_ITEMS)),
+        f"## Messages\n\n{MESSAGES_INTRO}\n{table(('message', 'fields', 'what it is'), map(message_row, messages()))}",
     )
     return "\n".join(parts)
 
