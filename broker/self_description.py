@@ -52,12 +52,10 @@ def service(settings: Settings, epoch: int) -> dict[str, Any]:
         "codecs": list(CODECS),
         "limits": {
             "payload": PAYLOAD_LIMIT,
-            "payload_with_lists": dict.fromkeys(
-                sorted(row.name for row in RPC_TABLE.values() if row.lists), LISTS_LIMIT
-            ),
             "queue": settings.arm_defaults.queue,
             "handles": HANDLES_PER_CONNECTION,
         },
+        "payload_with_lists": {row.name: LISTS_LIMIT for row in RPC_TABLE.values() if row.lists},
         "service_version": {"service": _SERVICE, "version": ServiceVersion.CURRENT_VERSION.value},
         "notice": NOTICE,
     }

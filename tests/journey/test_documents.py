@@ -22,7 +22,7 @@ from tests.mosquitto import ROOT, Mosquitto
 SET = "SetTwistLinearSoftLimit"
 MODE = {"control_mode": "CARTESIAN_JOYSTICK"}
 VALUE = {**MODE, "twist_linear_soft_limit": 0.25}
-NAMES = ("config", "reported", "mode", "presence")
+NAMES = ("config", "reported", "mode", "effective", "presence")
 COMMON = {"arm", "svc", "epoch", "rev", "seq", "at"}
 SLOT = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
 
@@ -58,7 +58,7 @@ async def test_first_contact_adopts_without_event_or_write(connect: ClientMaker,
     config, reported = documents["config"], documents["reported"]
     assert (config["rev"], config["pending"], config["differs"]) == (1, [], [])
     assert config["items"] == reported["items"]
-    assert len(config["items"]) == 11
+    assert len(config["items"]) == 14
     assert config["items"]["gravity_vector"] == {"x": 0.0, "y": 0.0, "z": -9.81}
     assert set(reported) == COMMON | {"items", "hard_limits", "mode", "firmware", "read_at"}
     assert reported["hard_limits"]["joint_speed_limits"] == [80.0] * 4 + [70.0] * 3
@@ -210,6 +210,7 @@ async def test_the_service_describes_itself(connect: ClientMaker, arm: str) -> N
         "identity": "none",
         "codecs": ["application/json", "application/msgpack", "application/x-protobuf"],
         "limits": {"payload": 65_536, "queue": 256, "handles": 32},
+        "payload_with_lists": {"CheckTrajectory": 4_194_304},
         "service_version": {"service": 16, "version": 1},
     }
     assert {key: service[key] for key in expected} == expected
@@ -229,7 +230,7 @@ async def test_the_service_describes_itself(connect: ClientMaker, arm: str) -> N
     assert [set(joint) for joint in sheet["joints"]] == [{"name", "type"}] * 7
     assert {"hard_limits", "resolution", "methods", "items", "serial"} <= set(sheet)
     assert "FORCE_CONTROL" not in sheet["modes_settable"]
-    assert len(sheet["items"]) == 12
+    assert len(sheet["items"]) == 15
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
