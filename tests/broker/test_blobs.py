@@ -1,6 +1,9 @@
 """Records as bytes of the store."""
 
-from broker.blobs import pack, pack_description, unpack, unpack_description
+import json
+
+from broker.blobs import pack, pack_description, pack_setters, unpack, unpack_description, unpack_setters
+from handlers.provenance import NOBODY, Setter, Stamp
 from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo
 from schema.enums import ControlMode
@@ -27,4 +30,13 @@ def test_descriptions_come_back_as_they_were() -> None:
         modes_settable=(1, 2),
         notes=("a note",),
     )
-    assert unpack_description(pack_description(description)) == description
+    blob = pack_description(description, 7)
+    assert unpack_description(blob) == (description, 7)
+    older = {key: value for key, value in json.loads(blob).items() if key != "told_at_us"}
+    assert unpack_description(json.dumps(older).encode()) == (description, 0)
+
+
+def test_who_set_a_value_comes_back_number_by_number() -> None:
+    desired = Setter(Stamp("alice/plc-3", 5), {"max_velocity[0]": Stamp("bob/hmi", 2)})
+    assert unpack_setters(pack_setters(desired, NOBODY)) == (desired, NOBODY)
+    assert unpack_setters(b"") == (NOBODY, NOBODY)

@@ -17,7 +17,7 @@ async def test_arms_share_what_belongs_to_their_adapter(tmp_path: Path) -> None:
         "arm_defaults": {"queue": 7},
         "arm": [{"id": "r1", "model": "gen3_7dof"}, {"id": "r2", "model": "gen3_lite", "options": {"latency_ms": 0}}],
     }
-    fleet = Fleet(from_document(document), {})
+    fleet = Fleet(from_document(document), {}, 0)
     state = fleet.sessions["r2"].state
     assert (state.strict, state.queue_limit, state.faults_allowed) == (True, 7, True)
     assert {"GetHistory", "SimFault", "SetControlMode"} <= state.methods
@@ -36,4 +36,4 @@ async def test_arms_share_what_belongs_to_their_adapter(tmp_path: Path) -> None:
 def test_an_arm_that_cannot_be_is_refused_by_name(arm: dict[str, object], why: str, tmp_path: Path) -> None:
     settings = from_document({"store": {"dir": str(tmp_path)}, "arm": [{"id": "r1", **arm}]})
     with pytest.raises(ArmError, match=why):
-        Fleet(settings, {})
+        Fleet(settings, {}, 0)

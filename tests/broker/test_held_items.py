@@ -1,0 +1,136 @@
+"""Items that the service itself holds: their way from the request to the store, past the arm."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.service import Service
+from handlers.arm_limits import limits_of
+from handlers.config_items import HELD_SLOTS
+from handlers.limit_sources import LimitSources
+from handlers.provenance import Stamp
+from tests.virtual_plant import Plant, play, run
+
+SET_TWIST = "SetTwistLinearSoftLimit"
+TWIST = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
+GAINS = {"soft_upper_limit": 2.0, "soft_lower_limit": -2.0, "k_position": 20.0, "k_velocity": 5.0}
+CHANGED = "evt/r1/config/JOINT_LIMITS_CHANGED"
+
+
+def speed(limit: float) -> dict[str, Any]:
+    """Params of SetJointLimit."""
+    return {"joint": "joint_1", "update": {"max_velocity": limit}}
+
+
+def effective_speed(plant: Plant) -> float:
+    """The effective speed of the first joint while the mode is not known."""
+    return float(limits_of(plant.session().state).effective(None).velocity[0])
+
+
+async def pending(plant: Plant, count: int) -> None:
+    """Wait until so many changes of r1 have no end."""
+    await plant.document("state/r1/config", lambda document: len(document["pending"]) == count)
+
+
+def test_nothing_is_written_to_the_arm(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        session = plant.session()
+        for method, params in (("SetJointLimit", speed(0.5)), ("SetJointSafety", {"joints": {"joint_2": GAINS}})):
+            reply = await plant.call("r1", method, params)
+            assert (reply["stage"], reply["final"], reply["warnings"]) == ("applied", True, [])
+        assert (session.cmd_seq, session.state.unread) == (0, {})
+
+    play(tmp_path, scenario)
+
+
+def test_a_tightened_limit_counts_from_commit_1_and_a_loosened_one_from_its_turn(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", "SetJointLimit", speed(0.4))
+        await plant.fault("r1", "hang")
+        plant.send("r1", SET_TWIST, TWIST)
+        waiting = [plant.send("r1", "SetJointLimit", speed(limit)) for limit in (0.2, 0.5)]
+        await pending(plant, 3)
+        assert effective_speed(plant) == 0.2
+        refused = await plant.call(
+            "r1", "SetJointSpeedSoftLimits", {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [20.0] * 7}
+        )
+        assert refused["error"]["violations"][0]["source"] == "application"
+        replies = [await plant.reply(request) for request in waiting]
+        assert [(reply["ok"], reply["stage"], reply["final"]) for reply in replies] == [(True, "stored", False)] * 2
+        await plant.fault("r1", "none")
+        await plant.document(CHANGED, lambda event: event["change"]["after"]["max_velocity"]["values"][0] == 0.5)
+        assert effective_speed(plant) == pytest.approx(0.43633, abs=1e-4)
+        changes = [event["change"] for event in plant.events() if event["event"] == "JOINT_LIMITS_CHANGED"]
+        assert [change["after"]["max_velocity"]["values"][0] for change in changes] == [0.4, 0.2, 0.5]
+
+    play(tmp_path, scenario)
+
+
+def test_what_was_accepted_before_a_crash_takes_effect_after_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Plant(tmp_path / "first") as plant:
+            await plant.call("r1", "SetJointLimit", speed(0.45), id="a")
+            await plant.fault("r1", "hang")
+            plant.send("r1", SET_TWIST, TWIST, id="b")
+            plant.send("r1", "SetJointLimit", speed(0.2), id="c")
+            plant.send("r1", "ResetJointSafety", {}, id="d")
+            await pending(plant, 3)
+            await plant.committed()
+            data = plant.copy(tmp_path / "copy")
+        async with Plant(data) as plant:
+            stages = [(await plant.reply(request))["stage"] for request in "bcd"]
+            assert stages == ["applied", "applied", "refused"]
+            assert (await plant.reply("d"))["error"]["kind"] == "expired"
+            assert effective_speed(plant) == 0.2
+            setter = plant.session().state.reported_by["joint_limits", 0]
+            assert setter.of("max_velocity[0]").by == "u/c"
+            assert setter.of("max_velocity[1]").by == "@settings"
+
+    run(scenario)
+
+
+def test_an_arm_of_an_older_store_gets_its_first_values_at_contact(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Plant(tmp_path / "first") as plant:
+            await plant.call("r1", SET_TWIST, TWIST)
+            await plant.committed()
+            data = plant.copy(tmp_path / "copy")
+        store = sqlite3.connect(data / "store.sqlite3")
+        store.execute("DELETE FROM item WHERE key LIKE 'joint_limits' OR key IN ('joint_safety', 'joint_parameters')")
+        store.execute("UPDATE item SET set_by = x''")
+        store.commit()
+        store.close()
+        async with Plant(data) as plant:
+            state = plant.session().state
+            assert set(HELD_SLOTS) <= state.reported.keys()
+            assert state.reported_by["joint_limits", 0].last.by == "@settings"
+            assert state.reported_by["twist_linear_soft_limit", 2].last == Stamp()
+            assert (state.rev, len(plant.events())) == (2, 0)
+            assert (await plant.call("r1", "GetJointSafety"))["result"] == {"joints": {}}
+
+    run(scenario)
+
+
+def test_an_arm_whose_files_do_not_fit_what_it_tells_is_held(tmp_path: Path) -> None:
+    def misfit(service: Service) -> None:
+        service.sessions["r1"].state.sources = LimitSources(site_caps={"velocity": [1.0, 2.0]})
+
+    async def scenario(plant: Plant) -> None:
+        presence = await plant.document("state/r1/presence", lambda document: document["state"] == "held")
+        assert presence["why"].startswith("its limits cannot be used: site_caps, velocity: needs one number a joint")
+        assert (await plant.call("r1", "SetJointLimit", speed(0.5)))["error"]["kind"] == "arm_not_read"
+
+    play(tmp_path, scenario, prepare=misfit)
+
+
+def test_what_does_not_fit_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "limits.yaml"
+    path.write_text("joint_limits: {joint_1: {has_jerk_limits: true, max_jerk: 9.0}, finger: {has_jerk_limits: false}}")
+
+    async def scenario(plant: Plant) -> None:
+        assert plant.session().state.adopted
+
+    play(tmp_path / "data", scenario, arm=[{"id": "r1", "model": "gen3_7dof", "ros_yaml": str(path)}])
+    assert "joint finger is no joint of the arm" in capsys.readouterr().out
