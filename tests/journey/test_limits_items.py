@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.journey.conftest import ClientMaker
+from tests.journey.limit_files import JOINTS, ros_yaml, urdf
 from tests.journey.running import RunningService
 
 HARD_SPEED = [math.radians(speed) for speed in (80.0, 80.0, 80.0, 80.0, 70.0, 70.0, 70.0)]
@@ -161,44 +162,27 @@ async def test_what_was_set_survives_a_restart_with_who_set_it(
     assert document["items"]["joint_safety"] == {"joints": {"joint_2": GAINS}}
 
 
-URDF = """<robot name="gen3"><link name="base_link"/>{joints}</robot>"""
-JOINT = """<link name="link_{0}"/><joint name="joint_{0}" type="revolute"><parent link="{1}"/><child link="link_{0}"/>
-<axis xyz="0 0 1"/><limit lower="-2.5" upper="2.5" velocity="1.2" effort="39"/>{2}</joint>"""
-SAFETY = """<safety_controller soft_lower_limit="-2" soft_upper_limit="2" k_position="20" k_velocity="5"/>"""
-YAML = """
-/controller_manager:
-  ros__parameters:
-    joint_limits:
-      joint_1:
-        has_velocity_limits: true
-        max_velocity: 0.75
-"""
-
-
-def write_files(folder: Path) -> dict[str, Any]:
-    """Files of an arm of seven joints, and the settings that name them."""
-    parents = ["base_link", *(f"link_{number}" for number in range(1, 7))]
-    joints = (JOINT.format(number, parent, SAFETY if number == 2 else "") for number, parent in enumerate(parents, 1))
-    (folder / "gen3.urdf").write_text(URDF.format(joints="".join(joints)))
-    (folder / "limits.yaml").write_text(YAML)
-    files = {"urdf": str(folder / "gen3.urdf"), "ros_yaml": str(folder / "limits.yaml")}
-    return files | {"site_caps": {"twist_linear": 0.25, "velocity": 1.0}}
+SAFETY = '<safety_controller soft_lower_limit="-2" soft_upper_limit="2" k_position="20" k_velocity="5"/>'
 
 
 async def test_files_and_caps_of_the_settings_are_layers(
     start_service: Callable[..., RunningService], connect: ClientMaker, tmp_path: Path
 ) -> None:
-    arm = {"id": "r1", "adapter": "simulated", "model": "gen3_7dof", **write_files(tmp_path)}
-    service = start_service("r1", arm=[arm])
+    settings = {
+        "urdf": urdf(tmp_path / "gen3.urdf", lower=-2.5, upper=2.5, velocity=1.2, safety=SAFETY),
+        "ros_yaml": ros_yaml(tmp_path / "limits.yaml", has_velocity_limits=True, max_velocity=0.75),
+        "site_caps": {"twist_linear": 0.25, "velocity": 1.0},
+    }
+    service = start_service("r1", arm=[{"id": "r1", "adapter": "simulated", "model": "gen3_7dof", **settings}])
     client = await connect(to=service)
-    assert (await client.change("r1", "GetJointSafety"))["result"] == {"joints": {"joint_2": GAINS}}
+    assert (await client.change("r1", "GetJointSafety"))["result"] == {"joints": dict.fromkeys(JOINTS, GAINS)}
     assert (await client.change("r1", "GetJointParameters"))["result"]["parameters"] == {
         "joint_limits.joint_1.has_velocity_limits": True,
         "joint_limits.joint_1.max_velocity": 0.75,
     }
     limits = (await client.change("r1", "GetJointLimits"))["result"]
     assert limits["max_velocity"]["values"] == [0.75, *[1.2] * 6]
-    assert limits["max_effort"]["values"] == [39.0] * 7
+    assert limits["max_effort"]["values"] == [9.0] * 7
     params = {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [69.0] * 7}
     violations = (await client.call("r1", "SetJointSpeedSoftLimits", params))["error"]["violations"]
     assert [violation["source"] for violation in violations] == ["ros:limits.yaml", *["policy:site"] * 6]
