@@ -101,10 +101,20 @@ def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
     return layers
 
 
+def safety_inputs(state: ArmState) -> tuple[object, ...]:
+    """Everything that the JointSafety layers are made of, as objects that are replaced when they change."""
+    kept = (state.desired, state.reported, state.unread, state.desired_by, state.reported_by)
+    return tuple(values.get(SAFETY_SLOT) for values in kept)
+
+
 def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
     """The JointSafety records; those of a URDF name it as their source as long as they are as it says."""
     layers = []
     for value, setter in values_of(state, SAFETY_SLOT, JointSafetyMap):
+        if not value.joints:
+            continue
+        if not value.joints:
+            continue
         origins: Origins = {}
         for joint, gains in value.joints.items():
             given = placed.safety.joints.get(joint) == gains
