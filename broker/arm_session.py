@@ -33,6 +33,8 @@ class ArmSession:
     """When the presence changed last."""
     failures: int = 0
     """Attempts to reach the arm since it last answered."""
+    told: tuple[str, ...] = ()
+    """What does not fit between the sources of its limits, as far as it was logged."""
     heads: dict[str, int] = field(default_factory=dict)
     """Last seq of each event topic."""
     jobs: deque[Job] = field(default_factory=deque)

@@ -22,6 +22,7 @@ from handlers.limit_sources import SETTINGS_USER
 from handlers.provenance import Setter, Stamp
 from handlers.settling import same
 from limits.errors import LimitsError
+from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
 from schema.enums import ControlConfigurationEvent
 from schema.events import config_event_name
@@ -274,9 +275,11 @@ def _unfit(session: ArmSession) -> str:
     """Why the limits that an arm tells and the files of the settings make no stack; empty if they do."""
     try:
         limits = limits_of(session.state)
-        reports = limits.placed.reports
+        reports = (*limits.placed.reports, *map(str, disagreements(limits.stack)))
     except LimitsError as error:
         return f"its limits cannot be used: {error}"
     for report in reports:
-        log.warning("limit_sources", arm=session.arm, what=report)
+        if report not in session.told:
+            log.warning("limit_sources", arm=session.arm, what=report)
+    session.told = reports
     return ""

@@ -47,6 +47,8 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
 
     def value(name: str) -> Message | dict[str, Any] | None:
         found = document.get(name)
+        if found == {} and message is not None:
+            return EMPTY
         return from_plain(found, message) if found is not None and message is not None else found
 
     desired = value("desired")

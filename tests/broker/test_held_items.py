@@ -11,6 +11,7 @@ from handlers.arm_limits import limits_of
 from handlers.config_items import HELD_SLOTS
 from handlers.limit_sources import LimitSources
 from handlers.provenance import Stamp
+from tests.journey.limit_files import urdf
 from tests.virtual_plant import Plant, play, run
 
 SET_TWIST = "SetTwistLinearSoftLimit"
@@ -126,11 +127,29 @@ def test_an_arm_whose_files_do_not_fit_what_it_tells_is_held(tmp_path: Path) -> 
 
 
 def test_what_does_not_fit_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "limits.yaml"
-    path.write_text("joint_limits: {joint_1: {has_jerk_limits: true, max_jerk: 9.0}, finger: {has_jerk_limits: false}}")
+    ros, robot = tmp_path / "limits.yaml", urdf(tmp_path / "gen3.urdf", velocity=1.2)
+    ros.write_text("joint_limits: {joint_1: {has_jerk_limits: true, max_jerk: 9.0}, finger: {has_jerk_limits: false}}")
 
     async def scenario(plant: Plant) -> None:
-        assert plant.session().state.adopted
+        after = len(plant.link.published)
+        await plant.fault("r1", "offline", for_ms=1000)
+        await plant.document("state/r1/presence", lambda document: document["state"] == "offline", after)
+        await plant.document("state/r1/presence", lambda document: document["state"] == "online", after)
 
-    play(tmp_path / "data", scenario, arm=[{"id": "r1", "model": "gen3_7dof", "ros_yaml": str(path)}])
-    assert "joint finger is no joint of the arm" in capsys.readouterr().out
+    arm = {"id": "r1", "model": "gen3_7dof", "ros_yaml": str(ros), "urdf": robot}
+    play(tmp_path / "data", scenario, arm=[arm])
+    logged = capsys.readouterr().out
+    assert logged.count("joint finger is no joint of the arm") == 1
+    assert logged.count("velocity of joint joint_1: 1.2 rad/s of urdf:gen3.urdf counts, hard:device says 1.39626") == 1
+
+
+def test_a_repeat_of_what_was_only_stored_has_no_result_either(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "hang")
+        plant.send("r1", SET_TWIST, TWIST)
+        first = await plant.call("r1", "SetJointLimit", speed(0.5), id="a", wait="stored")
+        again = await plant.call("r1", "SetJointLimit", speed(0.5), id="a", wait="stored")
+        assert (first["stage"], first["result"]) == ("stored", {})
+        assert (again["stage"], again["duplicate"], again["result"]) == ("stored", True, {})
+
+    play(tmp_path, scenario)
