@@ -15,6 +15,7 @@ from handlers.limit_layers import (
     SOFT_MODES,
     application_layers,
     parameter_layers,
+    safety_inputs,
     safety_layers,
     soft_inputs,
     soft_layers,
@@ -26,7 +27,7 @@ from limits.intrinsic.joint_limits import JointLimitVectors
 from limits.stack.fold import Effective, fold
 from limits.stack.joints import ArmJoints, Bounds
 from limits.stack.layer import MACHINE_KINDS, Layer, LayerKind, Origin, Stack
-from limits.stack.soft_ends import guarded_ends
+from limits.stack.soft_ends import Guard, guard_of
 from limits.stack.sources import kinova_layer
 from schema.arms import Description, Slot
 from schema.enums import ControlMode
@@ -90,7 +91,7 @@ class ArmLimits:
         BrokerError: arm_not_read while the arm has not been described.
     """
 
-    __slots__ = ("_folded", "_guarded", "_guarded_at", "_kept", "_soft", "_stack", "_stack_at", "_state")
+    __slots__ = ("_folded", "_guard", "_guard_at", "_kept", "_safety", "_soft", "_stack", "_stack_at", "_state")
 
     def __init__(self, state: ArmState) -> None:
         self._state = state
@@ -99,8 +100,9 @@ class ArmLimits:
         self._stack_at: tuple[object, ...] = ()
         self._folded: Effective | None = None
         self._soft: dict[ControlMode, tuple[tuple[object, ...], list[Layer]]] = {}
-        self._guarded: Bounds | None = None
-        self._guarded_at: tuple[object, ...] = ()
+        self._safety: tuple[tuple[object, ...], list[Layer]] = ((), [])
+        self._guard: Guard | None = None
+        self._guard_at: tuple[object, ...] = ()
 
     @property
     def joints(self) -> ArmJoints:
@@ -119,9 +121,7 @@ class ArmLimits:
         at = (outer, state.rev, state.seq, state.read_at_us)
         if self._stack is None or at[0] is not self._stack_at[0] or at[1:] != self._stack_at[1:]:
             soft = [layer for mode in SOFT_MODES for layer in self._soft_layers(outer.joints, mode)]
-            self._stack = Stack.of(
-                outer.joints, (*outer.layers, *soft, *safety_layers(outer.joints, state, outer.placed))
-            )
+            self._stack = Stack.of(outer.joints, (*outer.layers, *soft, *self._safety_layers(outer)))
             self._stack_at, self._folded = at, None
         return self._stack
 
@@ -165,14 +165,14 @@ class ArmLimits:
         return fold(Stack(outer.joints, layers))
 
     @property
-    def guarded(self) -> Bounds | None:
-        """The hard range where a soft end stands before it, see `guarded_ends`."""
+    def guard(self) -> Guard | None:
+        """The margins between soft and hard ends; None where there are none."""
         outer, state = self._outer(), self._state
-        at = (outer, *(values.get(SAFETY_SLOT) for values in (state.desired, state.reported, state.unread)))
-        if not _same(self._guarded_at, at):
-            safety = safety_layers(outer.joints, state, outer.placed)
-            self._guarded, self._guarded_at = guarded_ends(Stack.of(outer.joints, (*outer.layers, *safety))), at
-        return self._guarded
+        at = (outer, *(values.get(SAFETY_SLOT) for values in (state.reported, state.unread)))
+        if not _same(self._guard_at, at):
+            ends = Stack.of(outer.joints, (*outer.layers, *self._safety_layers(outer)))
+            self._guard, self._guard_at = guard_of(ends), at
+        return self._guard
 
     def with_value(self, slot: Slot, value: Message) -> "ArmLimits":
         """The limits as they will be when a slot has this value."""
@@ -188,6 +188,13 @@ class ArmLimits:
         )
         changed._kept, changed._soft = self._outer(), dict(self._soft)
         return changed
+
+    def _safety_layers(self, outer: _Outer) -> list[Layer]:
+        """The JointSafety records, made anew when one of them changed."""
+        at = (outer, *safety_inputs(self._state))
+        if not _same(self._safety[0], at):
+            self._safety = (at, safety_layers(outer.joints, self._state, outer.placed))
+        return self._safety[1]
 
     def _soft_layers(self, joints: ArmJoints, mode: ControlMode) -> list[Layer]:
         """The soft limits of a mode, made anew when one of them changed."""
@@ -235,12 +242,11 @@ def vectors_of(effective: Effective, mode: int | None = None) -> JointLimitVecto
 
 def _inputs(state: ArmState) -> tuple[object, ...]:
     """Everything that the outer layers are made of, as objects that are replaced when they change."""
-    desired, reported, unread = state.desired, state.reported, state.unread
+    reported, unread = state.reported, state.unread
     limits, parameters = APPLICATION_SLOT, PARAMETERS_SLOT
     return (
         state.description, state.sources,
-        desired.get(limits), reported.get(limits), unread.get(limits),
-        desired.get(parameters), reported.get(parameters), unread.get(parameters),
+        reported.get(limits), unread.get(limits), reported.get(parameters), unread.get(parameters),
     )  # fmt: skip
 
 

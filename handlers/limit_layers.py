@@ -1,7 +1,7 @@
 """Layers of the limit stack from the items of an arm.
 
-A value counts as it was read; one that is desired, or accepted and not read back yet, counts beside it, so that the
-tighter of them binds number by number.
+A value counts as it was read; what was accepted and is not read back yet counts beside it, so that the tightest of them
+binds number by number. What is desired and was overwritten by another writer counts no more.
 """
 
 from collections.abc import Iterator, Mapping
@@ -70,14 +70,12 @@ SOFT_MODES = tuple(_SOFT_SLOTS)
 
 def values_of(state: ArmState, slot: Slot, cls: type[MessageT]) -> Iterator[tuple[MessageT, Setter]]:
     """Every value of a slot that counts, with who set it: first the one that was read."""
-    reported, desired = state.reported.get(slot), state.desired.get(slot)
-    if reported is None or desired is None:
+    reported = state.reported.get(slot)
+    if reported is None:
         return
     yield as_message(reported, cls), state.reported_by.get(slot, NOBODY)
-    if desired != reported:
-        yield as_message(desired, cls), state.desired_by.get(slot, NOBODY)
     for value, setter in state.unread.get(slot, ()):
-        if value not in (reported, desired):
+        if value != reported:
             yield as_message(value, cls), setter
 
 
@@ -103,16 +101,13 @@ def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
 
 def safety_inputs(state: ArmState) -> tuple[object, ...]:
     """Everything that the JointSafety layers are made of, as objects that are replaced when they change."""
-    kept = (state.desired, state.reported, state.unread, state.desired_by, state.reported_by)
-    return tuple(values.get(SAFETY_SLOT) for values in kept)
+    return tuple(values.get(SAFETY_SLOT) for values in (state.reported, state.unread, state.reported_by))
 
 
 def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
     """The JointSafety records; those of a URDF name it as their source as long as they are as it says."""
     layers = []
     for value, setter in values_of(state, SAFETY_SLOT, JointSafetyMap):
-        if not value.joints:
-            continue
         if not value.joints:
             continue
         origins: Origins = {}
@@ -159,7 +154,7 @@ def _parameter_origins(joints: ArmJoints, value: JointParameterMap, setter: Sett
 
 def soft_inputs(state: ArmState, mode: ControlMode) -> tuple[object, ...]:
     """Everything that the soft limits of a mode are made of, as objects that are replaced when they change."""
-    kept = (state.desired, state.reported, state.unread, state.desired_by, state.reported_by)
+    kept = (state.reported, state.unread, state.reported_by)
     return tuple(values.get(slot) for _, slot in _SOFT_SLOTS[mode] for values in kept)
 
 

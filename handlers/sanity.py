@@ -16,13 +16,21 @@ from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import Warned
 from schema.errors import BrokerError
-from schema.messages import GravityVector, Message, PayloadInformation, ToolConfiguration
+from schema.messages import (
+    GravityVector,
+    JointAccelerationSoftLimits,
+    JointSpeedSoftLimits,
+    Message,
+    PayloadInformation,
+    ToolConfiguration,
+)
 
 REVERSED_DEG = 150.0
 """A gravity vector that turns further than that looks like a wrong sign; a wall is 90 degrees from a table."""
 
 
-_SPEEDS = frozenset({"joint_speed_soft_limits", "joint_acceleration_soft_limits"})
+SPEEDS, ACCELERATIONS = "joint_speed_soft_limits", "joint_acceleration_soft_limits"
+_SPEEDS = frozenset({SPEEDS, ACCELERATIONS})
 """Items that change how far a joint needs to stop."""
 _MOVING = _SPEEDS | {"joint_limits", "joint_safety", "joint_parameters"}
 """These, and the items that move the ends too."""
@@ -93,7 +101,7 @@ def stopping_doubts(state: ArmState, slot: Slot, message: Message) -> list[Doubt
     makes no worse is not its fault.
     """
     key, mode = slot
-    if key not in _MOVING or (key in _SPEEDS and limits_of(state).guarded is None):
+    if key not in _MOVING or (key in _SPEEDS and _stops(state, mode, message)):
         return []
     modes = (ControlMode(mode),) if mode else SLOTS
     limits = limits_of(state).with_value(slot, message)
@@ -103,6 +111,27 @@ def stopping_doubts(state: ArmState, slot: Slot, message: Message) -> list[Doubt
         for at, short in sorted(_shortfalls(limits, modes).items())
         if at not in before or short.lack > before[at].lack + _NO_WORSE
     ]
+
+
+def _stops(state: ArmState, mode: int, message: Message) -> bool:
+    """Whether every joint is sure to stop in its margin with these speeds or accelerations: the quick test."""
+    guard = limits_of(state).guard
+    if guard is None:
+        return True
+    fastest = message if isinstance(message, JointSpeedSoftLimits) else state.desired.get((SPEEDS, mode))
+    speeds = fastest.joint_speed_soft_limits if isinstance(fastest, JointSpeedSoftLimits) else ()
+    known = (message, state.desired.get((ACCELERATIONS, mode)), state.reported.get((ACCELERATIONS, mode)))
+    slowing = [
+        one.joint_acceleration_soft_limits
+        for one in (known[:1] if isinstance(message, JointAccelerationSoftLimits) else known)
+        if isinstance(one, JointAccelerationSoftLimits)
+    ]
+    for at, way, velocity, deceleration in guard.margins:
+        speed = min(velocity, math.radians(speeds[at])) if speeds else velocity
+        least = min(deceleration, *(math.radians(one[at]) for one in slowing)) if slowing else deceleration
+        if not speed * speed <= 2.0 * least * way:
+            return False
+    return not state.unread.get((ACCELERATIONS, mode))
 
 
 class _Shortfall(NamedTuple):
@@ -116,12 +145,12 @@ class _Shortfall(NamedTuple):
 def _shortfalls(limits: ArmLimits, modes: Sequence[ControlMode]) -> dict[int, _Shortfall]:
     """The joints that cannot stop in a margin, each in the mode in which it lacks most."""
     found: dict[int, _Shortfall] = {}
-    guarded = limits.guarded
-    if guarded is None:
+    guard = limits.guard
+    if guard is None:
         return found
     for mode in modes:
         effective = limits.effective(mode)
-        stopping = check_stopping(guarded, effective)
+        stopping = check_stopping(guard.hard, effective)
         margins = np.minimum(stopping.lower_margin, stopping.upper_margin)
         for at in map(int, np.flatnonzero(~stopping.consistent)):
             lack = float(stopping.distance[at] - margins[at])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from limits.stack.layer import LayerKind, Origin, Stack
-from limits.stack.soft_ends import guarded_ends
+from limits.stack.soft_ends import Margin, guard_of, guarded_ends
 from limits.stack.sources import safety_layer
 from limits.tesseract.joint_safety import JointSafety
 from tests.limits.stack.arms import ALICE, SITE, TWO, layer
@@ -46,3 +46,13 @@ def test_the_tightest_machine_gives_the_hard_end_and_its_soft_part_a_soft_one() 
 def test_a_soft_end_without_a_hard_one_guards_nothing() -> None:
     application = layer(LayerKind.APPLICATION, ALICE, position_upper=1.0)
     assert guarded_ends(Stack.of(TWO, [layer(velocity=1.0), application])) is None
+
+
+def test_a_guard_tells_the_smaller_margin_of_each_joint_and_what_all_modes_allow() -> None:
+    application = layer(LayerKind.APPLICATION, ALICE, position_upper=[1.5, 1.0], position_lower=[-1.75, -1.0])
+    cap = layer(LayerKind.SITE, SITE, velocity=0.5, acceleration=[4.0, np.inf])
+    guard = guard_of(Stack.of(TWO, [HARD, application, cap]))
+    assert guard is not None
+    assert guard.margins == (Margin(0, 0.25, 0.5, 4.0),)
+    np.testing.assert_array_equal(guard.hard.position_lower, [-2.0, -np.inf])
+    assert guard_of(Stack.of(TWO, [HARD])) is None
