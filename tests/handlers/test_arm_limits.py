@@ -72,7 +72,7 @@ def test_the_tightest_outer_layer_bounds(changes: dict[str, Any], bound: float, 
         (("joint_parameters", 0), JointParameterMap(parameters(velocity=0.25)), "ros:parameters"),
     ],
 )
-@pytest.mark.parametrize("where", ["desired", "reported", "unread"])
+@pytest.mark.parametrize("where", ["reported", "unread"])
 def test_held_items_bound_from_when_they_are_accepted(slot: Slot, value: Any, source: str, where: str) -> None:
     state = arm()
     limits = limits_of(state)
@@ -80,7 +80,7 @@ def test_held_items_bound_from_when_they_are_accepted(slot: Slot, value: Any, so
     if where == "unread":
         state.unread[slot] = ((value, NOBODY),)
     else:
-        getattr(state, where)[slot] = value
+        state.reported[slot] = value
     assert limits.outer(SPEEDS)[0] == pytest.approx(math.degrees(0.25))
     assert limits.sources(SPEEDS)[0] == source
 

@@ -42,21 +42,20 @@ def test_a_slot_that_was_never_read_has_no_value() -> None:
     assert list(values_of(state, SPEEDS, Message)) == []
 
 
-def test_read_desired_and_waiting_values_count_once_each() -> None:
+def test_what_was_read_counts_and_what_waits_to_be_read_beside_it() -> None:
     state = hold(arm(), SPEEDS, speeds(50.0))
-    assert [value for value, _ in values_of(state, SPEEDS, JointSpeedSoftLimits)] == [speeds(50.0)]
-    state.desired[SPEEDS], state.desired_by[SPEEDS] = speeds(40.0), Setter(BOB)
-    waiting = (speeds(30.0), Setter(ALICE)), (speeds(40.0), Setter(BOB))
-    state.unread[SPEEDS] = waiting
+    state.desired[SPEEDS] = speeds(40.0)
+    assert list(values_of(state, SPEEDS, JointSpeedSoftLimits)) == [(speeds(50.0), BY_ALICE)]
+    state.unread[SPEEDS] = ((speeds(30.0), BY_ALICE), (speeds(50.0), Setter(BOB)), (speeds(40.0), Setter(BOB)))
     found = list(values_of(state, SPEEDS, JointSpeedSoftLimits))
-    assert found == [(speeds(50.0), Setter(ALICE)), (speeds(40.0), Setter(BOB)), (speeds(30.0), Setter(ALICE))]
+    assert found == [(speeds(50.0), BY_ALICE), (speeds(30.0), BY_ALICE), (speeds(40.0), Setter(BOB))]
 
 
 def test_the_tightest_of_what_is_there_and_what_is_to_be_counts_until_it_is_read() -> None:
     state = hold(arm(), SPEEDS, speeds(50.0))
-    state.desired[SPEEDS] = speeds(60.0, 40.0, 50.0, 50.0, 50.0, 50.0, 50.0)
-    state.desired_by[SPEEDS] = Setter(BOB)
-    state.unread[SPEEDS] = ((speeds(70.0, 70.0, 30.0, 70.0, 70.0, 70.0, 70.0), Setter(ALICE)),)
+    first = speeds(70.0, 70.0, 30.0, 70.0, 70.0, 70.0, 70.0)
+    second = speeds(60.0, 40.0, 50.0, 50.0, 50.0, 50.0, 50.0)
+    state.unread[SPEEDS] = ((first, BY_ALICE), (second, Setter(BOB)))
     limits = limits_of(state)
     degrees = [math.degrees(value) for value in limits.effective(1).velocity]
     assert degrees == pytest.approx([50.0, 40.0, 30.0, 50.0, 50.0, 50.0, 50.0])
