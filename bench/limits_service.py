@@ -13,8 +13,8 @@
 import argparse
 import asyncio
 import contextlib
+import math
 import os
-import random
 import shutil
 import socket
 import statistics
@@ -160,10 +160,15 @@ def documents(arms: int) -> None:
 
 
 def trajectory(points: int, *names: str) -> dict[str, Any]:
-    """A slow trajectory with numbers of six decimals."""
-    source = random.Random(1)
-    rows = {name: [[round(source.uniform(-1e-3, 1e-3), 6) for _ in range(7)] for _ in range(points)] for name in names}
-    return {"times": [round(point * 0.01, 2) for point in range(points)], **rows}
+    """A slow swing of all joints with numbers of six decimals, 100 points/s."""
+    turns = [point * 0.01 * 0.5 for point in range(points)]
+    shapes = {"positions": math.sin, "velocities": math.cos, "accelerations": lambda turn: -math.sin(turn)}
+    sizes = {"positions": 0.4, "velocities": 0.2, "accelerations": 0.1}
+    rows = {
+        name: [[round(sizes[name] * shapes[name](turn + joint), 6) for joint in range(7)] for turn in turns]
+        for name in names
+    }
+    return {"times": [round(point * 0.01, 2) for point in range(points)], "check_mode": "CHECK_NONE", **rows}
 
 
 @contextlib.contextmanager
