@@ -12,7 +12,7 @@ WARNINGS: dict[str, str] = {
     "FROM_PROFILE": "The value comes from the profile of the model, not from the arm.",
     "PADDED": "White space or NULs after the document were cut.",
     "STOPPING_DISTANCE": "Between soft and hard end a joint has less way than it needs to stop.",
-    "GRAVITY_DIRECTION": "The gravity vector points against the present one: a wrong sign?",
+    "GRAVITY_DIRECTION": "The gravity vector points against the present one; its sign may be wrong.",
     "PAYLOAD_KEPT": "The tool changed, the payload that is told from its frame did not.",
     "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
 }
