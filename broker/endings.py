@@ -1,5 +1,8 @@
 """How changes end: state, rows, event and reply in one transaction."""
 
+from collections.abc import Callable
+from functools import partial
+
 from broker.arm_session import ArmSession
 from broker.documents import Documents
 from broker.event_parts import event_change, event_of, mode_of
@@ -9,6 +12,7 @@ from broker.principals import FOREIGN_USER
 from broker.replies import Replies
 from broker.store.rows import ChangeState
 from handlers.arm_state import HandleEntry
+from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.provenance import NOBODY, Setter, Stamp
 from handlers.rpc_table import RPC_TABLE
 from handlers.settling import Ending, same
@@ -30,6 +34,8 @@ class Endings:
         self._replies = replies
         self._documents = documents
         self._unsettled = unsettled
+        self.describe: Callable[[ArmSession], None] | None = None
+        """Publishes the factsheet of an arm; set by the composition root."""
 
     def observe(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """A value was read."""
@@ -153,6 +159,8 @@ class Endings:
         self._documents.mark(session, "config", "reported")
         if slot[0] == MODE_KEY:
             self._documents.mark(session, "mode")
+        if slot == PARAMETERS_SLOT and self.describe is not None:
+            self._ledger.after_commit(partial(self.describe, session))
         self._ledger.store.flush_soon()
 
     def _settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:

@@ -80,6 +80,7 @@ class Service:
             describe=self._publish_factsheet,
         )  # fmt: skip
         settler.reach = self._reconciler.reach
+        settler.endings.describe = self._publish_factsheet
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions

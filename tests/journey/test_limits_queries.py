@@ -246,6 +246,16 @@ async def test_the_factsheet_tells_sources_fit_and_disagreements(
     assert {"joint_limits", "joint_safety", "joint_parameters"} <= set(sheet["items"])
 
 
+async def test_the_factsheet_follows_the_parameters(connect: ClientMaker, arm: str) -> None:
+    client = await connect(f"meta/factsheet/{arm}")
+    sheet = await client.document(f"meta/factsheet/{arm}", lambda one: "limit_sources" in one)
+    assert sheet["disagreements"] == []
+    slow = {"joint_limits.joint_1.has_velocity_limits": True, "joint_limits.joint_1.max_velocity": 0.5}
+    await client.change(arm, "SetJointParameters", {"parameters": slow})
+    sheet = await client.document(f"meta/factsheet/{arm}", lambda one: bool(one["disagreements"]))
+    assert (sheet["disagreements"][0]["source"], sheet["disagreements"][0]["value"]) == ("ros:parameters", 0.5)
+
+
 async def test_too_little_way_to_stop_is_told_over_mqtt(
     connect: ClientMaker, start_service: Starter, tmp_path: Path
 ) -> None:
