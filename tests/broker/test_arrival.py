@@ -81,3 +81,45 @@ def test_reads_and_dry_runs_are_not_remembered() -> None:
     assert not arrival(request(dry_run=True)).remembered
     assert not arrival(b'{"id":"1"}', "GetGravityVector").remembered
     assert arrival(b'{"id":"1"}', "NoSuchMethod").remembered
+
+
+def check(points: int, **params: Any) -> dict[str, Any]:
+    """A request of CheckTrajectory with this many points of one joint."""
+    rows = [[0.5]] * points
+    return {"id": "1", "params": {"times": [float(at) for at in range(points)], "positions": rows, **params}}
+
+
+@pytest.mark.parametrize("codec", CONTENT_TYPES)
+def test_long_lists_of_numbers_are_decoded_as_short_ones(codec: str) -> None:
+    for points in (10, 20_000):
+        payload = encode_request(codec, "CheckTrajectory", check(points, mode="IDLE"))
+        found = arrival(payload, "CheckTrajectory", content_type=CONTENT_TYPES[codec])
+        assert (found.id, found.params_error) == ("1", None)
+        assert isinstance(found.params, dict)
+        assert found.params.keys() == {"times", "positions", "mode"}
+        assert len(found.params["positions"]) == len(found.params["times"]) == points  # type: ignore[arg-type]
+        assert list(found.params["positions"][-1]) == [0.5]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("codec", CONTENT_TYPES)
+def test_what_stands_beside_the_lists_is_no_longer_than_any_request(codec: str) -> None:
+    payload = encode_request(codec, "CheckTrajectory", check(20_000, joints=["joint"] * 20_000))
+    with pytest.raises(BrokerError, match="bytes beside times, positions, at most 65536") as caught:
+        arrival(payload, "CheckTrajectory", content_type=CONTENT_TYPES[codec])
+    assert caught.value.kind == "too_large"
+
+
+@pytest.mark.parametrize(("method", "most"), [("CheckTrajectory", 4_194_304), ("CheckCommand", 65_536)])
+def test_the_size_is_bounded_by_the_method(method: str, most: int) -> None:
+    with pytest.raises(BrokerError, match=f"payload: {most + 1} bytes, at most {most}") as caught:
+        arrival(b"{" + b" " * most, method)
+    assert caught.value.kind == "too_large"
+
+
+def test_a_long_list_that_is_none_is_told_with_the_id() -> None:
+    payload = encode_request("json", "CheckTrajectory", check(20_000)).replace(b"[0.5]]", b"[null]]")
+    found = arrival(payload, "CheckTrajectory")
+    assert found.id == "1"
+    assert found.params_error is not None
+    assert found.params_error.kind == "malformed"
+    assert found.params_error.message.startswith("params.positions: ")
