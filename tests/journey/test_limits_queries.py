@@ -252,7 +252,7 @@ async def test_the_factsheet_follows_the_parameters(connect: ClientMaker, arm: s
     assert sheet["disagreements"] == []
     slow = {"joint_limits.joint_1.has_velocity_limits": True, "joint_limits.joint_1.max_velocity": 0.5}
     await client.change(arm, "SetJointParameters", {"parameters": slow})
-    sheet = await client.document(f"meta/factsheet/{arm}", lambda one: bool(one["disagreements"]))
+    sheet = await client.document(f"meta/factsheet/{arm}", lambda one: bool(one.get("disagreements")))
     assert (sheet["disagreements"][0]["source"], sheet["disagreements"][0]["value"]) == ("ros:parameters", 0.5)
 
 
