@@ -77,8 +77,12 @@ class ArmSession:
         if job.rev:
             state.pending_rev[slot] = job.rev
         if job.wanted is not None and not job.unchanged:
-            job.unread = (job.wanted, job.setter)
-            state.unread[slot] = (*state.unread.get(slot, ()), job.unread)
+            self.await_reading(job, job.wanted)
+
+    def await_reading(self, job: ChangeJob, wanted: Message) -> None:
+        """What a change asks for counts beside what was read, until it has its end."""
+        job.unread = (wanted, job.setter)
+        self.state.unread[job.slot] = (*self.state.unread.get(job.slot, ()), job.unread)
 
     def count_out(self, job: ChangeJob) -> None:
         """A change has its end."""

@@ -20,11 +20,10 @@ class Obstacles:
         state = session.state
         if state.held:
             return BrokerError("held", f"{state.arm} is held: {state.held}. Nothing was changed.")
-        if not job.item.held_by_service:
-            if not state.online:
-                return BrokerError("arm_away", f"{state.arm} is not connected. Nothing was changed.")
-            if not state.ready:
-                return BrokerError("arm_not_ready", f"{state.arm} takes no change now. Nothing was changed.")
+        if not state.online:
+            return BrokerError("arm_away", f"{state.arm} is not connected. Nothing was changed.")
+        if not state.ready:
+            return BrokerError("arm_not_ready", f"{state.arm} takes no change now. Nothing was changed.")
         if job.expires and job.expires <= self._clock.monotonic():
             return expired(session)
         if job.recovered and self.bars(job):

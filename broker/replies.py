@@ -137,11 +137,12 @@ class Replies:
         if job.replied is None and waiters:
             job.replied = reply.stage
         first = next((waiter for waiter in waiters if waiter.request_n), None)
+        owed = first is not None or (job.replied is Stage.STORED and not job.committed)
         outcome = JSON.encode_reply(reply)
         rev = job.rev or session.state.desired_rev.get(job.slot, 0)
         if job.request_n:
             self._ledger.store.batch.update_request(
-                RequestUpdate(n=job.request_n, outcome=outcome, settled=settled, reply_open=first is not None, rev=rev)
+                RequestUpdate(n=job.request_n, outcome=outcome, settled=settled, reply_open=owed, rev=rev)
             )
         if first is not None:
             self._ledger.store.batch.on_commit(

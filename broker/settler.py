@@ -60,7 +60,7 @@ class Settler:
     # ------------------------------------------------------------------ accepting
 
     def admit(self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter) -> None:
-        """Commit 1: request, change, slot and arm; then the change may begin."""
+        """Commit 1: request, change, slot and arm; then the change may begin, or is in force where no arm is needed."""
         state, slot = session.state, job.slot
         if job.unchanged:
             row = msgspec.structs.replace(row, rev=state.desired_rev.get(slot, 0))
@@ -73,7 +73,8 @@ class Settler:
         session.count_in(job)
         self.unsettled[job.request_n] = job
         job.waiters.append(waiter)
-        if not session.jobs and not job.unchanged and not job.item.held_by_service:
+        held = job.item.held_by_service
+        if not session.jobs and not job.unchanged and not held:
             self._ledger.mark_writing(session, job)
         batch = self._ledger.store.batch
         if waiter.wait is Wait.STORED:
@@ -85,6 +86,9 @@ class Settler:
         self._ledger.audit(
             at=job.at_us, request=job.request_id, arm=state.arm, method=job.method, rev=job.rev, decision="accepted"
         )
+        if held and job.wanted is not None:
+            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            return
         session.jobs.append(job)
         batch.on_commit(partial(self._accepted, session, job))
         self._documents.mark(session, "config")
@@ -145,9 +149,6 @@ class Settler:
         return True
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
-        if job.item.held_by_service:
-            await self._take(session, job)
-            return
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
@@ -169,13 +170,6 @@ class Settler:
             self.endings.failed(session, job, BrokerError("arm_away", text), "refused", None)
             return
         await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
-
-    async def _take(self, session: ArmSession, job: ChangeJob) -> None:
-        """The service holds the item: what was accepted is what is there."""
-        if not job.committed:
-            await self._ledger.store.committed()
-        wanted = job.wanted if job.wanted is not None else session.state.desired[job.slot]
-        self.endings.took_effect(session, job, wanted, Ending.APPLIED)
 
     def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
@@ -245,6 +239,7 @@ class Settler:
         later = session.state.pending[job.slot] > 1
         job.setter = session.setter_of(job, wanted)
         job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
+        session.await_reading(job, wanted)
         self._ledger.put_slot(session, job.slot)
         self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
         job.n = self._ledger.new_change()
@@ -273,8 +268,6 @@ class Settler:
             return False
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
-            return True
-        if following.item.held_by_service:
             return True
         if self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)

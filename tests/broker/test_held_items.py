@@ -17,7 +17,6 @@ from tests.virtual_plant import Plant, play, run
 SET_TWIST = "SetTwistLinearSoftLimit"
 TWIST = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
 GAINS = {"soft_upper_limit": 2.0, "soft_lower_limit": -2.0, "k_position": 20.0, "k_velocity": 5.0}
-CHANGED = "evt/r1/config/JOINT_LIMITS_CHANGED"
 
 
 def speed(limit: float) -> dict[str, Any]:
@@ -28,11 +27,6 @@ def speed(limit: float) -> dict[str, Any]:
 def effective_speed(plant: Plant) -> float:
     """The effective speed of the first joint while the mode is not known."""
     return float(limits_of(plant.session().state).effective(None).velocity[0])
-
-
-async def pending(plant: Plant, count: int) -> None:
-    """Wait until so many changes of r1 have no end."""
-    await plant.document("state/r1/config", lambda document: len(document["pending"]) == count)
 
 
 def test_nothing_is_written_to_the_arm(tmp_path: Path) -> None:
@@ -46,48 +40,48 @@ def test_nothing_is_written_to_the_arm(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_a_tightened_limit_counts_from_commit_1_and_a_loosened_one_from_its_turn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["hang", "offline"])
+def test_what_the_service_holds_is_in_force_at_once_whatever_the_arm_does(tmp_path: Path, fault: str) -> None:
     async def scenario(plant: Plant) -> None:
-        await plant.call("r1", "SetJointLimit", speed(0.4))
-        await plant.fault("r1", "hang")
+        await plant.fault("r1", fault)
         plant.send("r1", SET_TWIST, TWIST)
-        waiting = [plant.send("r1", "SetJointLimit", speed(limit)) for limit in (0.2, 0.5)]
-        await pending(plant, 3)
-        assert effective_speed(plant) == 0.2
-        refused = await plant.call(
-            "r1", "SetJointSpeedSoftLimits", {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [20.0] * 7}
-        )
-        assert refused["error"]["violations"][0]["source"] == "application"
-        replies = [await plant.reply(request) for request in waiting]
-        assert [(reply["ok"], reply["stage"], reply["final"]) for reply in replies] == [(True, "stored", False)] * 2
-        await plant.fault("r1", "none")
-        await plant.document(CHANGED, lambda event: event["change"]["after"]["max_velocity"]["values"][0] == 0.5)
-        assert effective_speed(plant) == pytest.approx(0.43633, abs=1e-4)
+        for limit in (0.2, 0.3):
+            reply = await plant.call("r1", "SetJointLimit", speed(limit))
+            assert (reply["stage"], reply["final"]) == ("applied", True)
+            assert effective_speed(plant) == limit
+        slow = {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [20.0] * 7}
+        if fault == "hang":
+            refused = await plant.call("r1", "SetJointSpeedSoftLimits", slow)
+            assert refused["error"]["violations"][0]["source"] == "application"
         changes = [event["change"] for event in plant.events() if event["event"] == "JOINT_LIMITS_CHANGED"]
-        assert [change["after"]["max_velocity"]["values"][0] for change in changes] == [0.4, 0.2, 0.5]
+        assert [change["after"]["max_velocity"]["values"][0] for change in changes] == [0.2, 0.3]
 
     play(tmp_path, scenario)
 
 
-def test_what_was_accepted_before_a_crash_takes_effect_after_it(tmp_path: Path) -> None:
+def test_one_commit_holds_all_of_it_and_a_crash_loses_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with Plant(tmp_path / "first") as plant:
-            await plant.call("r1", "SetJointLimit", speed(0.45), id="a")
-            await plant.fault("r1", "hang")
-            plant.send("r1", SET_TWIST, TWIST, id="b")
-            plant.send("r1", "SetJointLimit", speed(0.2), id="c")
-            plant.send("r1", "ResetJointSafety", {}, id="d")
-            await pending(plant, 3)
+        async with Plant(tmp_path / "first", silent=True) as plant:
+            plant.send("r1", "SetJointLimit", speed(0.3), id="a")
+            plant.send("r1", "SetJointLimit", speed(0.2), id="b", wait="stored")
+            assert (await plant.reply("b"))["stage"] == "stored"
             await plant.committed()
             data = plant.copy(tmp_path / "copy")
+        rows = sqlite3.connect(data / "store.sqlite3")
+        assert rows.execute("SELECT state, outcome FROM change").fetchall() == [("settled", "applied")] * 2
+        assert rows.execute("SELECT id, settled, reply_open FROM request ORDER BY n").fetchall() == [
+            ("a", 1, 1),
+            ("b", 1, 1),
+        ]
+        rows.close()
         async with Plant(data) as plant:
-            stages = [(await plant.reply(request))["stage"] for request in "bcd"]
-            assert stages == ["applied", "applied", "refused"]
-            assert (await plant.reply("d"))["error"]["kind"] == "expired"
+            assert [(await plant.reply(request))["stage"] for request in "ab"] == ["applied", "applied"]
+            assert [event["seq"] for event in plant.events()] == [1, 2]
             assert effective_speed(plant) == 0.2
+            again = await plant.call("r1", "SetJointLimit", speed(0.2), id="b")
+            assert (again["duplicate"], again["in_force"], again["stage"]) == (True, True, "applied")
             setter = plant.session().state.reported_by["joint_limits", 0]
-            assert setter.of("max_velocity[0]").by == "u/c"
-            assert setter.of("max_velocity[1]").by == "@settings"
+            assert (setter.of("max_velocity[0]").by, setter.of("max_velocity[1]").by) == ("u/c", "@settings")
 
     run(scenario)
 
@@ -146,10 +140,9 @@ def test_what_does_not_fit_is_logged(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_repeat_of_what_was_only_stored_has_no_result_either(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.fault("r1", "hang")
-        plant.send("r1", SET_TWIST, TWIST)
-        first = await plant.call("r1", "SetJointLimit", speed(0.5), id="a", wait="stored")
-        again = await plant.call("r1", "SetJointLimit", speed(0.5), id="a", wait="stored")
-        assert (first["stage"], first["result"]) == ("stored", {})
-        assert (again["stage"], again["duplicate"], again["result"]) == ("stored", True, {})
+        for _ in range(2):
+            reply = await plant.call("r1", "ResetGravityVector", {}, id="a", wait="stored")
+            assert (reply["stage"], reply["result"]) == ("stored", {})
+        assert reply["duplicate"]
 
     play(tmp_path, scenario)
