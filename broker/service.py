@@ -59,8 +59,7 @@ class Service:
         make_link: LinkMaker = MqttiumLink,
     ) -> None:
         loop = asyncio.get_running_loop()
-        self._settings, self._store, self._loaded, self._clock = settings, store, loaded, clock
-        self._tasks = tasks
+        self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
         self._opened = False
         self._topics = topics = Topics(settings.root)
