@@ -6,6 +6,7 @@ Run: python bench/limits_engine.py. Results are compared before anything is time
 import math
 import timeit
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -137,26 +138,29 @@ def bench_trajectory(effective: Effective) -> None:
         check = check_trajectory(bounds, trajectory, JOINTS.names)
         if len(check) != python_trajectory(bounds, lists, at):
             raise ValueError(len(check))
-        ours = seconds(lambda now=trajectory: check_trajectory(bounds, now, JOINTS.names))
-        plain = seconds(lambda now=lists, at=at: python_trajectory(bounds, now, at), 3)
+        ours = seconds(partial(check_trajectory, bounds, trajectory, JOINTS.names))
+        plain = seconds(partial(python_trajectory, bounds, lists, at), 3)
         show(f"CheckTrajectory, {POINTS} x 7, {kind}, {len(check)} violations", ours, 5e-3, plain)
-        guarded = seconds(lambda now=trajectory: check_trajectory(bounds, now, JOINTS.names, 0, laws))
+        guarded = seconds(partial(check_trajectory, bounds, trajectory, JOINTS.names, 0, laws))
         show(f"  and with JointSafety of {len(laws)} joints", guarded, 5e-3)
 
 
 def bench_command(effective: Effective) -> None:
     checker, bounds = CommandChecker(effective), effective.at(None)
-    state = {"position": [0.1] * 7, "velocity": [0.05] * 7}
+    position, velocity = [0.1] * 7, [0.05] * 7
     for kind in LimiterKind:
         for speed in (0.0501, 0.9):
-            wanted = {"velocity": [speed] * 7}
-            now, command = joint_values(state), joint_values(wanted)
+            wanted = [speed] * 7
+            now = joint_values({"position": position, "velocity": velocity})
+            command = joint_values({"velocity": wanted})
             plain = None
             if kind is LimiterKind.RANGE:
-                expected = python_velocity(bounds, *state.values(), *wanted.values())
-                np.testing.assert_allclose(checker.check(kind, now, command, DT).command.velocity, expected, rtol=1e-12)
-                plain = seconds(lambda w=wanted: python_velocity(bounds, *state.values(), *w.values()))
-            ours = seconds(lambda k=kind, n=now, c=command: checker.check(k, n, c, DT))
+                expected = python_velocity(bounds, position, velocity, wanted)
+                limited = checker.check(kind, now, command, DT).command.velocity
+                if limited is None or not np.allclose(limited, expected, rtol=1e-12):
+                    raise ValueError(limited)
+                plain = seconds(partial(python_velocity, bounds, position, velocity, wanted))
+            ours = seconds(partial(checker.check, kind, now, command, DT))
             what = "limited" if speed > 0.5 else "passes"
             show(f"CheckCommand, {kind}, 7 joints, one velocity command, {what}", ours, 60e-6, plain)
     show("set up of the limiters of one arm and mode", seconds(lambda: CommandChecker(effective)), 1e-3)

@@ -56,10 +56,11 @@ def tls_server(tmp_path: Path, start_mosquitto: Callable[[str], Mosquitto]) -> M
     )
 
 
-async def test_nagle_is_off(mosquitto: Mosquitto, make_link: LinkMaker, name: str) -> None:
-    link = make_link(LinkConfig(url=mosquitto.url, client_id=name, filters=("a",)))
+async def test_nagle_is_off(start_mosquitto: Callable[[str], Mosquitto], make_link: LinkMaker, name: str) -> None:
+    server = start_mosquitto("")
+    link = make_link(LinkConfig(url=server.url, client_id=name, filters=("a",)))
     await link.open()
-    assert nodelay_options(mosquitto.port) == [1]
+    assert nodelay_options(server.port) == [1]
 
 
 async def test_tls_with_a_ca_file(tls_server: Mosquitto, tmp_path: Path, make_link: LinkMaker, name: str) -> None:

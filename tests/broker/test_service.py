@@ -8,6 +8,7 @@ import pytest
 from broker.service import DRAIN_S
 from tests.virtual_plant import Plant, play
 
+HOUR_S = 3600.0
 DAY_S = 24 * 3600.0
 VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
 
@@ -31,9 +32,9 @@ def test_what_need_not_be_kept_is_dropped(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         for _ in range(3):
             await plant.call("r1", "SetTwistLinearSoftLimit", VALUE)
-        await plant.turn(8 * DAY_S)
+        await plant.turn(7 * DAY_S)
         while (page := plant.store.events("r1", 0, 10, 10_000)).first_seq != 3:
-            await plant.turn()
+            await plant.turn(HOUR_S)
         assert (page.head_seq, len(page.events)) == (3, 1)
 
     play(tmp_path, scenario)

@@ -241,14 +241,19 @@ def test_no_document_goes_back(outcome: Outcome) -> None:
             last[message.topic] = mark
 
 
+def is_of(seq: int, document: dict[str, Any]) -> bool:
+    """Whether a document contains all events up to `seq`; documents follow their events a little later."""
+    return bool(document["seq"] == seq)
+
+
 async def test_retained_documents_equal_the_store(outcome: Outcome) -> None:
     process = outcome.process
     async with Client(process.port, process.root, "late", "late") as late:
         await late.subscribe("state/#")
         for arm in ARMS:
-            config = await late.document(f"state/{arm}/config", lambda _: True)
-            reported = await late.document(f"state/{arm}/reported", lambda _: True)
             rev, seq = outcome.rows.execute("SELECT rev, seq FROM arm WHERE arm = ?", (arm,)).fetchone()
+            config = await late.document(f"state/{arm}/config", partial(is_of, seq))
+            reported = await late.document(f"state/{arm}/reported", partial(is_of, seq))
             assert (config["rev"], config["seq"], config["pending"], config["differs"]) == (rev, seq, [], [])
             assert config["items"] == items_document(outcome.values(arm, "desired"))
             assert reported["items"] == items_document(outcome.values(arm, "reported"))

@@ -1,4 +1,4 @@
-"""The transcript of the documentation is what stock clients print."""
+"""The transcript of the README is what stock clients print."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,7 +8,7 @@ import pytest
 from tests.journey.transcript import Step, normalised, parse, plant_of_transcript, run_until
 from tests.mosquitto import ROOT
 
-TRANSCRIPT = ROOT / "docs" / "transcript.md"
+TRANSCRIPT = ROOT / "README.md"
 
 
 @pytest.fixture

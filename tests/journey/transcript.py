@@ -39,22 +39,22 @@ class Step(NamedTuple):
     printed: str
 
 
-def lines_of_blocks(text: str) -> Iterator[tuple[bool, str]]:
-    """Each line of a document, and whether it stands in a console block."""
+def lines_of_blocks(text: str, fence: str = CONSOLE) -> Iterator[tuple[bool, str]]:
+    """Each line of a document, and whether it stands in a block of that fence."""
     inside = False
     for line in text.splitlines():
         if line.startswith(FENCE):
-            inside = line == CONSOLE
+            inside = line == fence
             yield False, line
         else:
             yield inside, line
 
 
-def parse(text: str) -> list[Step]:
+def parse(text: str, fence: str = CONSOLE) -> list[Step]:
     """The commands of a document, in order."""
     steps: list[Step] = []
     going_on = False
-    for inside, line in lines_of_blocks(text):
+    for inside, line in lines_of_blocks(text, fence):
         if not inside:
             continue
         if line.startswith(PROMPT):
