@@ -162,8 +162,8 @@ def documents(arms: int) -> None:
 def trajectory(points: int, *names: str) -> dict[str, Any]:
     """A slow swing of all joints with numbers of six decimals, 100 points/s."""
     turns = [point * 0.01 * 0.5 for point in range(points)]
-    shapes = {"positions": math.sin, "velocities": math.cos, "accelerations": lambda turn: -math.sin(turn)}
-    sizes = {"positions": 0.4, "velocities": 0.2, "accelerations": 0.1}
+    shapes = {"positions": math.sin, "velocities": math.cos, "accelerations": math.sin}
+    sizes = {"positions": 0.4, "velocities": 0.2, "accelerations": -0.1}
     rows = {
         name: [[round(sizes[name] * shapes[name](turn + joint), 6) for joint in range(7)] for turn in turns]
         for name in names
