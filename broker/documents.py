@@ -97,9 +97,8 @@ class Documents:
             key = (session.arm, name)
             if key not in self._due:
                 gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
-                self._due[key] = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
-        if self._timer is None and not self._closed:
-            self._timer = self._loop.call_later(REST_S, self._tick)
+                self._due[key] = due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
+                self._look_at(due)
 
     def close(self) -> None:
         """Send nothing more: the next start publishes every document."""
@@ -120,7 +119,15 @@ class Documents:
                 self._under_way.add(key)
                 self._send(key)
         if self._due:
-            self._timer = self._loop.call_later(REST_S, self._tick)
+            self._look_at(max(now + REST_S, min(self._due.values())))
+
+    def _look_at(self, due: float) -> None:
+        """Look for what is due at this time, if not earlier."""
+        if self._timer is not None and self._timer.when() > due:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None and not self._closed:
+            self._timer = self._loop.call_at(due, self._tick)
 
     def _send(self, key: tuple[str, str]) -> None:
         arm, name = key
