@@ -11,6 +11,7 @@ from handlers.arm_limits import ArmLimits, limits_of
 from handlers.arm_state import ArmState
 from handlers.plain_params import text
 from limits.errors import LimitsError
+from schema.codecs.large import Grid
 from schema.enums import ControlMode
 from schema.errors import BrokerError
 from schema.intrinsic import DynamicLimitsCheckMode
@@ -121,16 +122,28 @@ def rows(value: object, path: str, joints: int) -> Array:
     Raises:
         BrokerError: malformed, wrong_joint_count, not_finite.
     """
+    if isinstance(value, Grid):
+        return _finite(_array(value.numbers, path).reshape(-1, _joints_wide(value.width, path, 0, joints)), path)
     if not isinstance(value, (list, tuple)):
         raise BrokerError("malformed", f"{path}: a list of lists of numbers is needed")
     if type(value) is list:
         for at, row in enumerate(value):
             _numbers(row, f"{path}[{at}]")
-    lengths = list(map(len, value))
-    if set(lengths) - {joints}:
-        at = next(at for at, length in enumerate(lengths) if length != joints)
-        raise BrokerError("wrong_joint_count", f"{path}[{at}]: {lengths[at]} numbers for {joints} joints")
+    if set(map(len, value)) - {joints}:
+        at, length = next((at, length) for at, length in enumerate(map(len, value)) if length != joints)
+        _joints_wide(length, path, at, joints)
     return _finite(_array(chain.from_iterable(value), path).reshape(len(value), joints), path)
+
+
+def _joints_wide(length: int, path: str, at: int, joints: int) -> int:
+    """The length of a list that has one number a joint.
+
+    Raises:
+        BrokerError: wrong_joint_count.
+    """
+    if length != joints:
+        raise BrokerError("wrong_joint_count", f"{path}[{at}]: {length} numbers for {joints} joints")
+    return length
 
 
 def _numbers(value: object, path: str) -> Sequence[Any]:

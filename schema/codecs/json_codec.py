@@ -8,7 +8,7 @@ import msgspec
 
 from schema.codecs.envelope import read_envelope
 from schema.codecs.faults import FaultError
-from schema.codecs.large import Lifted, Numbers, lift_json, read_numbers
+from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
 from schema.envelope import RequestEnvelope
@@ -88,4 +88,4 @@ class JsonCodec(PlainCodec):
         Raises:
             BrokerError: `malformed` or `not_finite`, naming the path.
         """
-        return read_numbers(msgspec.json.decode, document, name, depth)
+        return read_json_numbers(document, name, depth)

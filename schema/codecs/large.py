@@ -16,11 +16,23 @@ _LEAST = 64
 _QUOTED = 200
 """Most characters of what a decoder says."""
 _BEYOND_DOUBLE = "Number out of range"
-_LISTS: dict[int, Any] = {1: tuple[float, ...], 2: tuple[tuple[float, ...], ...]}
+_ROWS = 2
+_LISTS: dict[int, Any] = {1: tuple[float, ...], _ROWS: tuple[tuple[float, ...], ...]}
 """Types of lists of numbers by depth; tuples, as the garbage collector passes them by."""
 
-Numbers = tuple[Any, ...]
-"""Numbers, or tuples of numbers."""
+_SPACES = b" \t\r\n"
+_OF_NUMBERS = b"0123456789+-.eE" + _SPACES
+
+
+class Grid(NamedTuple):
+    """Lists of numbers of one length, one after the other."""
+
+    numbers: list[float]
+    width: int
+
+
+Numbers = tuple[Any, ...] | Grid
+"""Numbers, or tuples of numbers, or a grid of them."""
 
 
 class Lifted(NamedTuple):
@@ -93,3 +105,42 @@ def read_numbers(decode: Callable[..., Any], document: bytes, name: str, depth: 
         kind = "not_finite" if text.startswith(_BEYOND_DOUBLE) else "malformed"
         raise FaultError(kind, text).as_refusal(f"params.{name}") from None
     return numbers
+
+
+def read_json_numbers(document: bytes, name: str, depth: int) -> Numbers:
+    """As `read_numbers` of JSON; lists of one length come as a grid.
+
+    Raises:
+        BrokerError: `malformed` or `not_finite`.
+    """
+    grid = read_grid(document) if depth == _ROWS else None
+    return read_numbers(msgspec.json.decode, document, name, depth) if grid is None else grid
+
+
+def read_grid(document: bytes) -> Grid | None:
+    """The numbers of a JSON list of lists of one length, much faster than list by list; None for any other document."""
+    rows, width = _shape(document)
+    if not rows:
+        return None
+    try:
+        numbers: list[float] = _decode_flat(b"[" + document.translate(None, b"[]") + b"]")
+    except msgspec.MsgspecError:
+        return None
+    return Grid(numbers, width) if len(numbers) == rows * width else None
+
+
+_decode_flat = msgspec.json.Decoder(list[float]).decode
+
+
+def _shape(document: bytes) -> tuple[int, int]:
+    """How many lists, and how long, a list of lists holds by its brackets and commas; zeros where they do not fit.
+
+    A bracket stands nowhere but at the two ends and in `],[`, so that no number is cut or joined without them.
+    """
+    frame = document.translate(None, _OF_NUMBERS)
+    rows, width = frame.count(b"[") - 1, frame.find(b"]") - 1
+    if rows < 1 or frame != b"[" + b",".join([b"[" + b"," * (width - 1) + b"]"] * rows) + b"]":
+        return 0, 0
+    bare = document.translate(None, _SPACES)
+    fits = bare.startswith(b"[[") and bare.endswith(b"]]") and bare.count(b"],[") == rows - 1
+    return (rows, width) if fits else (0, 0)

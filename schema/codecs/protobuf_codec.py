@@ -9,7 +9,7 @@ import msgspec
 from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, valid_id
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
-from schema.codecs.large import Lifted, Numbers, lift_json, read_numbers
+from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
@@ -66,7 +66,7 @@ class ProtobufCodec:
         Raises:
             BrokerError: `malformed` or `not_finite`, naming the path.
         """
-        return read_numbers(msgspec.json.decode, document, name, depth)
+        return read_json_numbers(document, name, depth)
 
     def decode_params(self, raw: object, cls: type[Message]) -> Message:
         """The message of the params of an envelope, UTF-8 JSON where it has no proto; without bytes the empty one.

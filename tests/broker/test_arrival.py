@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from broker.arrival import Arrival, decode, presumed_codec
 from broker.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics
+from handlers.motion_params import rows, vector
 from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
 from tests.journey.forms import CONTENT_TYPES, encode_request
@@ -85,8 +87,8 @@ def test_reads_and_dry_runs_are_not_remembered() -> None:
 
 def check(points: int, **params: Any) -> dict[str, Any]:
     """A request of CheckTrajectory with this many points of one joint."""
-    rows = [[0.5]] * points
-    return {"id": "1", "params": {"times": [float(at) for at in range(points)], "positions": rows, **params}}
+    times = [float(at) for at in range(points)]
+    return {"id": "1", "params": {"times": times, "positions": [[0.5]] * points, **params}}
 
 
 @pytest.mark.parametrize("codec", CONTENT_TYPES)
@@ -97,8 +99,8 @@ def test_long_lists_of_numbers_are_decoded_as_short_ones(codec: str) -> None:
         assert (found.id, found.params_error) == ("1", None)
         assert isinstance(found.params, dict)
         assert found.params.keys() == {"times", "positions", "mode"}
-        assert len(found.params["positions"]) == len(found.params["times"]) == points  # type: ignore[arg-type]
-        assert list(found.params["positions"][-1]) == [0.5]  # type: ignore[index]
+        np.testing.assert_array_equal(rows(found.params["positions"], "positions", 1), [[0.5]] * points)
+        np.testing.assert_array_equal(vector(found.params["times"], "times"), np.arange(points))
 
 
 @pytest.mark.parametrize("codec", CONTENT_TYPES)

@@ -5,6 +5,7 @@ import pytest
 
 from handlers.limit_sources import LimitSources
 from handlers.motion_params import check_mode_of, joint_order, rows, vector
+from schema.codecs.large import Grid
 from schema.errors import BrokerError
 from schema.intrinsic import DynamicLimitsCheckMode
 from tests.handlers.builders import arm
@@ -77,6 +78,7 @@ def test_numbers_may_be_integers() -> None:
 def test_tuples_come_from_a_decoder_that_took_nothing_but_numbers() -> None:
     np.testing.assert_array_equal(vector((1.0, 2.0), "x"), [1.0, 2.0])
     np.testing.assert_array_equal(rows(((1.0,), (2.0,)), "x", 1), [[1.0], [2.0]])
+    np.testing.assert_array_equal(rows(Grid([1.0, 2.0, 3.0, 4.0], 2), "x", 2), [[1.0, 2.0], [3.0, 4.0]])
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ def test_what_is_no_list_of_numbers_is_refused(value: object, kind: str, words: 
         ([[1.0, 2.0], ["1", 2.0]], "malformed", "x[1][0]: '1' is no number"),
         ([[1.0, 2.0], [1.0]], "wrong_joint_count", "x[1]: 1 numbers for 2 joints"),
         (((1.0, 2.0), (1.0, 2.0, 3.0)), "wrong_joint_count", "x[1]: 3 numbers for 2 joints"),
+        (Grid([1.0, 2.0, 3.0], 3), "wrong_joint_count", "x[0]: 3 numbers for 2 joints"),
         (((1.0, 2.0), (1.0, float("inf"))), "not_finite", "x[1][1]: inf is not finite"),
     ],
 )

@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schema.codecs import CODECS
 from schema.codecs.codec import Codec
-from schema.codecs.large import lift_json, lift_msgpack
+from schema.codecs.large import Grid, Numbers, lift_json, lift_msgpack, read_grid
 from schema.errors import BrokerError
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
 
@@ -29,6 +31,14 @@ def request(codec: Codec, params: Any = PARAMS) -> bytes:
     return msgspec.msgpack.encode(document) if codec.name == "msgpack" else json.dumps(document).encode()
 
 
+def unrolled(numbers: Numbers) -> list[list[float]]:
+    """Rows of numbers as lists."""
+    if isinstance(numbers, Grid):
+        width = numbers.width
+        return [numbers.numbers[at : at + width] for at in range(0, len(numbers.numbers), width)]
+    return [list(row) for row in numbers]
+
+
 @codecs
 def test_the_lists_are_lifted_and_the_rest_is_an_ordinary_request(codec: Codec) -> None:
     lifted = codec.lift(request(codec), NAMES)
@@ -37,8 +47,7 @@ def test_the_lists_are_lifted_and_the_rest_is_an_ordinary_request(codec: Codec) 
     assert envelope.id == "7-1"
     assert codec.decode_plain_params(envelope.params) == PARAMS | {"times": 0, "positions": 0}
     assert codec.decode_numbers(lifted.lists["times"], "times", 1) == tuple(TIMES)
-    rows = codec.decode_numbers(lifted.lists["positions"], "positions", 2)
-    assert rows == tuple(map(tuple, POSITIONS))
+    assert unrolled(codec.decode_numbers(lifted.lists["positions"], "positions", 2)) == POSITIONS
 
 
 @codecs
@@ -116,3 +125,31 @@ def test_a_list_within_another_one_is_left() -> None:
     document = b"\x81\xa6params\x82\xa9positions" + outer + b"\xa5times" + inner
     lifted = lift_msgpack(document, {"times": 1, "positions": 2})
     assert lifted.lists.keys() == {"times"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"[[1,2],[3]]", b"[[]]", b"[[],[]]", b"[]", b"[1,2]", b"[[1,2],3]", b"[[[1]]]", b"[[1,2][3,4]]", b"[-[1,2]]",
+        b"[[1,2]5,[3,4]]", b"[1[2,3]]", b"[[1,2],4[3,4]]", b"[[1,,2]]", b"[[,1],[2,3]]", b"[[1 2]]", b"[[1,2],[3,4]",
+        b"[[1,2],]", b"[[1e999,2]]", b"[[true,2]]", b"[[null]]", b'[[1],["2"]]', b"[[01]]", b"]1[", b"",
+    ],
+)  # fmt: skip
+def test_what_is_no_grid_of_numbers_is_none(document: bytes) -> None:
+    assert read_grid(document) is None
+
+
+@given(st.data(), st.integers(1, 4))
+def test_a_grid_is_what_it_is_list_by_list(data: st.DataObject, width: int) -> None:
+    row = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=width, max_size=width)
+    rows = data.draw(st.lists(row, min_size=1, max_size=5))
+    grid = read_grid(json.dumps(rows, indent=data.draw(st.sampled_from([None, 1]))).encode())
+    assert grid is not None
+    assert unrolled(grid) == rows
+
+
+@given(st.text("[]012-.,e ", max_size=14))
+def test_a_grid_is_never_read_where_lists_cannot_be(text: str) -> None:
+    grid = read_grid(text.encode())
+    if grid is not None:
+        assert unrolled(grid) == msgspec.json.decode(text, type=list[list[float]])
