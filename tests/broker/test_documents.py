@@ -1,13 +1,16 @@
 """Documents: coalesced, after their events, and true."""
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from broker.documents import EFFECTIVE_AT_ONCE
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
+ARMS = tuple(f"r{number}" for number in range(12))
 
 
 def value(limit: float) -> dict[str, Any]:
@@ -97,3 +100,13 @@ def test_documents_give_way_to_a_backlog_of_replies(tmp_path: Path) -> None:
         await plant.document("state/r1/config", lambda document: document["seq"] == 1)
 
     play(tmp_path, scenario)
+
+
+def test_effective_limits_of_many_arms_are_made_a_few_at_a_time(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        sent = Counter(each.at_s for each in plant.link.published if each.topic.endswith("/effective"))
+        assert sum(sent.values()) >= len(ARMS)
+        assert max(sent.values()) <= EFFECTIVE_AT_ONCE
+
+    play(tmp_path, scenario, arms=ARMS)
