@@ -1,8 +1,10 @@
 """The records of n joints as arrays, and the five quantities of a command or a state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,8 +65,7 @@ class SoftTable:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class JointValues:
+class JointValues(msgspec.Struct, frozen=True):
     """A command or a state of n joints: one array of shape (n,) a quantity, None = not given at all."""
 
     position: Floats | None = None
@@ -72,3 +73,7 @@ class JointValues:
     effort: Floats | None = None
     acceleration: Floats | None = None
     jerk: Floats | None = None
+
+
+quantities: Callable[[JointValues], tuple[Floats | None, ...]] = attrgetter(*INTERFACES)
+"""The five arrays of a JointValues in the order of INTERFACES."""
