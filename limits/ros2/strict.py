@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from limits.ros2.arrays import Bools, Floats, LimitTable
+from limits.ros2.arrays import Bools, Floats, LimitTable, any_true
 from limits.ros2.reasons import Reason, ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.validity import check_limits
@@ -22,9 +22,6 @@ MAX_EFFORT = int(Reason.MAX_EFFORT)
 SOFT_POSITION = int(Reason.SOFT_POSITION)
 SOFT_VELOCITY = int(Reason.SOFT_VELOCITY)
 UNKNOWN_STATE = int(Reason.UNKNOWN_STATE)
-
-ZERO = np.array(0.0)
-"""What bounds are compared with; a plain 0.0 would have to be made an array each time."""
 
 FEW = 8
 """Up to so many limited joints are explained one by one, which is faster than arrays are."""
@@ -157,16 +154,6 @@ class StrictLimits:
             any_slowing=bool(slows.any()),
             any_acceleration=bool(table.has_acceleration_limits.any()),
         )
-
-
-def any_true(flags: Bools) -> bool:
-    """Tell whether any flag is set; on few joints `flags.any()` takes ten times as long."""
-    return b"\x01" in flags.tobytes()
-
-
-def all_true(flags: Bools) -> bool:
-    """Tell whether all flags are set."""
-    return b"\x00" not in flags.tobytes()
 
 
 def all_finite(values: Floats) -> bool:

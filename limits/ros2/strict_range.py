@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from limits.errors import LimitsError
-from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues, quantities
+from limits.ros2.arrays import INTERFACES, ZERO, Bools, Floats, JointValues, all_true, any_true, quantities
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.limiter import Enforced, Limiter
 from limits.ros2.reasons import Reasons
@@ -17,14 +17,11 @@ from limits.ros2.strict import (
     MAX_ACCELERATION,
     MAX_VELOCITY,
     UNKNOWN_STATE,
-    ZERO,
     Cause,
     Known,
     Span,
     StrictLimits,
     all_finite,
-    all_true,
-    any_true,
     explain,
 )
 

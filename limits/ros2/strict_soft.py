@@ -6,10 +6,10 @@ import numpy as np
 
 from limits.errors import LimitsError
 from limits.formats.urdf_checks import Diagnostic
-from limits.ros2.arrays import Bools, Floats
+from limits.ros2.arrays import ZERO, Bools, Floats
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.records import JointLimits, SoftJointLimits
-from limits.ros2.strict import SOFT_POSITION, SOFT_VELOCITY, ZERO, Cause, Known, Span
+from limits.ros2.strict import SOFT_POSITION, SOFT_VELOCITY, Cause, Known, Span
 from limits.ros2.strict_range import Situation, StrictRangeLimiter, rooms, standstill
 from limits.ros2.validity import check_limits, clip_to_hard
 
