@@ -83,7 +83,12 @@ class LimitTable:
     @cached_property
     def gentlest(self) -> Floats:
         """The lesser of both: no limit of acceleration is exceeded by less."""
-        return np.minimum(self.slowing, self.accelerating)
+        return np.fmin(self.slowing, self.accelerating)
+
+    @cached_property
+    def same_both_ways(self) -> bool:
+        """Whether every joint may slow down as fast as it may speed up, and not faster."""
+        return np.array_equal(self.slowing, self.accelerating)
 
     @cached_property
     def braking(self) -> Floats:

@@ -67,6 +67,14 @@ class _Rules(NamedTuple):
     symmetric: bool
 
 
+class _ToEnds(NamedTuple):
+    """The ways to the ends of the hard range, and the shorter of both."""
+
+    lower: Floats
+    upper: Floats
+    nearest: Floats
+
+
 def saturate(
     limits: LimitTable,
     current: TrajectoryPoint,
@@ -79,9 +87,9 @@ def saturate(
 ) -> tuple[TrajectoryPoint, ReasonCodes]:
     """Return the point inside the limits, and for each joint the limit that acted last.
 
-    The result is `desired` itself where nothing was changed, and for `dt` <= 0, without a position state, or with
-    neither positions nor velocities. `corrected` mends two defects of the reference: a velocity of 0 that becomes a
-    motion towards position 0, and braking that starts later before the lower limit than before the upper. With
+    The result is `desired` itself where nothing had to be worked out, and for `dt` <= 0, without a position state, or
+    with neither positions nor velocities. `corrected` mends two defects of the reference: a velocity of 0 that becomes
+    a motion towards position 0, and braking that starts later before the lower limit than before the upper. With
     `literal` a commanded velocity of 0 stands also beside positions, instead of being worked out from them. With
     `again` a point that was changed is limited once more.
     """
@@ -103,7 +111,8 @@ def saturate(
     derive = not (literal and desired.velocities is not None) and (by_position or not corrected)
     rules = _Rules(by_position, derive, desired.accelerations is None and limits.all_acceleration, corrected)
     with np.errstate(all="ignore"):
-        to_ends = from_position - limits.min_position, limits.max_position - from_position
+        to_lower, to_upper = from_position - limits.min_position, limits.max_position - from_position
+        to_ends = _ToEnds(to_lower, to_upper, np.fmin(to_lower, to_upper))
         _limit(limits, motion, rules, to_ends)
         result = _given(desired, motion)
         if again and result is not desired:
@@ -116,7 +125,7 @@ def saturate(
     return result, motion.codes
 
 
-def _limit(limits: LimitTable, motion: _Motion, rules: _Rules, to_ends: tuple[Floats, Floats]) -> None:
+def _limit(limits: LimitTable, motion: _Motion, rules: _Rules, to_ends: _ToEnds) -> None:
     """Limit position, velocity and acceleration in this order, then brake where the way `to_ends` is too short."""
     if rules.by_position:
         _limit_position(limits, motion, rules)
@@ -174,15 +183,16 @@ def _limit_acceleration(limits: LimitTable, motion: _Motion, rules: _Rules) -> N
         unset = limits.has_either & ~(np.abs(motion.acceleration) > NEGLIGIBLE)
         acceleration = np.where(unset, acceleration, motion.acceleration)
     motion.acceleration = acceleration
-    magnitude = np.abs(acceleration)
-    if all_true(magnitude <= limits.gentlest):
+    magnitude, most = np.abs(acceleration), limits.gentlest
+    over = magnitude > most
+    if not any_true(over):
         return
     slowing = limits.has_deceleration_limits & (np.sign(acceleration) * motion.from_velocity < ZERO)
-    slows = any_true(slowing)
-    most = np.where(slowing, limits.max_deceleration, limits.accelerating) if slows else limits.accelerating
-    over = magnitude > most
+    if not limits.same_both_ways:
+        most = np.where(slowing, limits.max_deceleration, limits.accelerating)
+        over = magnitude > most
     np.putmask(motion.codes, over, MAX_ACCELERATION)
-    if slows:
+    if any_true(slowing):
         np.putmask(motion.codes, over & slowing, MAX_DECELERATION)
     np.putmask(acceleration, over, np.copysign(most, acceleration))
     motion.velocity = replaced(motion.velocity, over, motion.integrated())
@@ -205,7 +215,7 @@ def _inside(limits: LimitTable, position: Floats) -> bool:
     return all_true((position >= limits.lower) & (position <= limits.upper))
 
 
-def _must_brake(limits: LimitTable, motion: _Motion, rules: _Rules, to_ends: tuple[Floats, Floats]) -> bool:
+def _must_brake(limits: LimitTable, motion: _Motion, rules: _Rules, to_ends: _ToEnds) -> bool:
     """Tell whether any joint moves towards an end that is nearer than its stopping distance."""
     velocity, deceleration, twice = motion.velocity, limits.braking, limits.twice_braking
     speed = np.abs(velocity)
@@ -215,8 +225,8 @@ def _must_brake(limits: LimitTable, motion: _Motion, rules: _Rules, to_ends: tup
     stopping = velocity * velocity / twice
     travelled = (speed if rules.symmetric else velocity) * (speed / deceleration)
     reach = np.fmax(stopping, travelled)
-    to_lower, to_upper = to_ends
-    if not any_true(np.fmin(to_lower, to_upper) < reach):
+    to_lower, to_upper, nearest = to_ends
+    if not any_true(nearest < reach):
         return False
     towards = ((velocity < ZERO) & (to_lower < reach)) | ((velocity > ZERO) & (to_upper < reach))
     return any_true(limits.has_position_limits & towards)
