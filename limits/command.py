@@ -121,7 +121,7 @@ class CommandChecker:
         reasons: Reasons = {}
         for quantity, wanted, value in zip(INTERFACES, quantities(command), quantities(values), strict=True):
             if wanted is not None and value is not None and any_true(changed := value != wanted):
-                reasons[quantity] = done.reasons * changed
+                reasons[quantity] = done.reasons * changed.view(np.uint8)
         return CommandCheck(self.joints.names, command, values, reasons)
 
     def _limiter(self, kind: LimiterKind, *, accelerations: bool) -> Limiter | JointSaturationLimiter:

@@ -90,7 +90,6 @@ class TrajectoryCheck:
     names: tuple[str, ...]
     times: Array
     checks: NDArray[np.uint8]
-    """Indices of CHECKS."""
     points: Indices
     joints: Indices
     values: Array
@@ -280,9 +279,7 @@ def _magnitudes(check: str, values: Array, most: Array, shift: int) -> _Part | N
     points, joints = np.divmod(flat, values.shape[1])
     out = values.ravel()[flat]
     limit = most[joints] if most.ndim == 1 else most.ravel()[flat]
-    excess = np.abs(out)
-    excess -= limit
-    excess /= limit
+    excess = (np.abs(out) - limit) / limit
     excess[~np.isfinite(out)] = np.inf
     points = points + shift
     return CHECKS.index(check), points, joints, out, np.copysign(limit, out), excess

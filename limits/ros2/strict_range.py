@@ -45,14 +45,20 @@ class Situation(NamedTuple):
         return Known(np.where(np.isnan(last), state.values, last), everywhere=False)
 
 
-def rooms(state: Situation, lower: Floats, upper: Floats, on: Bools) -> tuple[Floats, Floats, tuple[Cause, ...]]:
+def rooms(
+    state: Situation, lower: Floats, upper: Floats, on: Bools, gain: Floats | None = None
+) -> tuple[Floats, Floats, tuple[Cause, ...]]:
     """Return the velocities that end inside a range, from beyond it none outwards; an unknown position allows 0.
 
-    The ends are infinite where the range is not `on`, which already makes the velocities of known positions so.
+    With a `gain` (1/s, above 0) they are also at most that times the way to the end. The ends are infinite where the
+    range is not `on`, which already makes the velocities of known positions so.
     """
     position, everywhere = state.position
-    low = np.fmin((lower - position) / state.dt, ZERO)
-    high = np.fmax((upper - position) / state.dt, ZERO)
+    to_lower, to_upper = lower - position, upper - position
+    low, high = to_lower / state.dt, to_upper / state.dt
+    if gain is not None:
+        low, high = np.fmax(low, gain * to_lower), np.fmin(high, gain * to_upper)
+    low, high = np.fmin(low, ZERO), np.fmax(high, ZERO)
     if everywhere:
         return low, high, ()
     return np.where(on, low, -np.inf), np.where(on, high, np.inf), standstill(on & np.isnan(position))

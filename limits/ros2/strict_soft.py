@@ -67,9 +67,7 @@ class StrictSoftLimiter(StrictRangeLimiter):
         if not self.any_range:
             return super()._velocity(state)
         span = self._velocity_range(state)
-        low, high, unknown = rooms(state, self.soft_lower, self.soft_upper, self.has_range)
-        slow, fast = self._slow(state.position)
-        low, high = np.fmax(low, slow), np.fmin(high, fast)
+        low, high, unknown = rooms(state, self.soft_lower, self.soft_upper, self.has_range, self.gain)
         causes = (*unknown, *span.causes, Cause(SOFT_POSITION, low, high))
         return self._accelerated(Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes), state)
 
