@@ -41,6 +41,12 @@ class _Motion:
     codes: ReasonCodes
     """For each joint the limit that acted; a later one replaces an earlier one."""
 
+    def take(self, point: TrajectoryPoint, zeros: Floats) -> None:
+        """Take a point as the command, with 0 for what is not given."""
+        self.position = zeros if point.positions is None else point.positions
+        self.velocity = zeros if point.velocities is None else point.velocities
+        self.acceleration = zeros if point.accelerations is None else point.accelerations
+
     def change(self) -> Floats:
         """Return the acceleration that leads to the velocity."""
         return (self.velocity - self.from_velocity) / self.dt
@@ -96,30 +102,20 @@ def saturate(
     joints = len(limits.min_position)
     if dt <= 0.0 or current.positions is None or (desired.positions is None and desired.velocities is None):
         return desired, np.zeros(joints, dtype=np.uint8)
-    zeros = np.zeros(joints)
-    from_position = current.positions
-    motion = _Motion(
-        position=zeros if desired.positions is None else desired.positions,
-        velocity=zeros if desired.velocities is None else desired.velocities,
-        acceleration=zeros if desired.accelerations is None else desired.accelerations,
-        from_position=from_position,
-        from_velocity=zeros if current.velocities is None else current.velocities,
-        dt=np.array(dt),
-        codes=np.zeros(joints, dtype=np.uint8),
-    )
+    zeros, x = np.zeros(joints), current.positions
+    v = zeros if current.velocities is None else current.velocities
+    motion = _Motion(zeros, zeros, zeros, x, v, np.array(dt), np.zeros(joints, dtype=np.uint8))
+    motion.take(desired, zeros)
     by_position = desired.positions is not None
     derive = not (literal and desired.velocities is not None) and (by_position or not corrected)
     rules = _Rules(by_position, derive, desired.accelerations is None and limits.all_acceleration, corrected)
     with np.errstate(all="ignore"):
-        to_lower, to_upper = from_position - limits.min_position, limits.max_position - from_position
+        to_lower, to_upper = x - limits.min_position, limits.max_position - x
         to_ends = _ToEnds(to_lower, to_upper, np.fmin(to_lower, to_upper))
         _limit(limits, motion, rules, to_ends)
         result = _given(desired, motion)
         if again and result is not desired:
-            if desired.velocities is None:
-                motion.velocity = zeros
-            if desired.accelerations is None:
-                motion.acceleration = zeros
+            motion.take(result, zeros)
             _limit(limits, motion, rules, to_ends)
             result = _given(desired, motion)
     return result, motion.codes
