@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from limits.errors import LimitsError
 from limits.formats.urdf_records import RANGED_TYPES, JointType
 from limits.intrinsic.check_mode import checks_acceleration
-from limits.ros2.arrays import INTERFACES, Floats, JointValues
+from limits.ros2.arrays import INTERFACES, Floats, JointValues, any_true, quantities
 from limits.ros2.limiter import Limiter
 from limits.ros2.limiters import joint_range_limiter, joint_soft_limiter
 from limits.ros2.reasons import Reason, Reasons
@@ -25,8 +25,6 @@ from limits.tesseract.joint_safety import JointSafety
 from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_JOINT_ACCELERATION = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_JOINT_ACCELERATION
-
-_POINT_KEYS = {"positions": "position", "velocities": "velocity", "accelerations": "acceleration"}
 
 
 class LimiterKind(enum.StrEnum):
@@ -118,12 +116,12 @@ class CommandChecker:
             if getattr(command, quantity) is not None:
                 raise LimitsError("is not part of a trajectory point", key=quantity)
         done = limiter.enforce(_point(state), _point(command), dt)
-        values = JointValues(**{_POINT_KEYS[key]: getattr(done.desired, key) for key in _POINT_KEYS})
+        point = done.desired
+        values = JointValues(point.positions, point.velocities, acceleration=point.accelerations)
         reasons: Reasons = {}
-        for quantity in _POINT_KEYS.values():
-            wanted = getattr(command, quantity)
-            if wanted is not None and (changed := getattr(values, quantity) != wanted).any():
-                reasons[quantity] = np.where(changed, done.reasons, 0).astype(np.uint8)
+        for quantity, wanted, value in zip(INTERFACES, quantities(command), quantities(values), strict=True):
+            if wanted is not None and value is not None and any_true(changed := value != wanted):
+                reasons[quantity] = done.reasons * changed.view(np.uint8)
         return CommandCheck(self.joints.names, command, values, reasons)
 
     def _limiter(self, kind: LimiterKind, *, accelerations: bool) -> Limiter | JointSaturationLimiter:

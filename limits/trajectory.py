@@ -89,7 +89,7 @@ class TrajectoryCheck:
 
     names: tuple[str, ...]
     times: Array
-    checks: Indices
+    checks: NDArray[np.uint8]
     points: Indices
     joints: Indices
     values: Array
@@ -163,14 +163,17 @@ def check_trajectory(
         found += [part for law in laws for part in _soft_velocities(bounds, trajectory, law)]
         if checked:
             found += _accelerations(bounds, trajectory)
-    rows = [np.concatenate(column) for column in zip(*(part for part in found if part is not None), strict=True)]
-    if not rows:
-        rows = [np.empty(0, dtype=np.int64)] * 3 + [np.empty(0)] * 3
-    return TrajectoryCheck(names, trajectory.times, *rows)
+    parts = [part for part in found if part is not None]
+    if not parts:
+        none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+        return TrajectoryCheck(names, trajectory.times, none.astype(np.uint8), none, none, nothing, nothing, nothing)
+    codes, *columns = zip(*parts, strict=True)
+    checks = np.repeat(np.array(codes, dtype=np.uint8), [part[1].size for part in parts])
+    return TrajectoryCheck(names, trajectory.times, checks, *map(np.concatenate, columns))
 
 
-_Part = tuple[Indices, Indices, Indices, Array, Array, Array]
-"""Checks, points, joints, values, bounds and excesses of some violations."""
+_Part = tuple[int, Indices, Indices, Array, Array, Array]
+"""The index of a check in CHECKS, points, joints, values, bounds and excesses of its violations."""
 
 
 def _positions(bounds: Bounds, trajectory: Trajectory) -> _Part | None:
@@ -186,7 +189,7 @@ def _positions(bounds: Bounds, trajectory: Trajectory) -> _Part | None:
     width = upper - lower
     width[~np.isfinite(width)] = 1.0
     excess = np.abs(values - bound) / np.maximum(width, 0.0)[joints]
-    return _codes("position", points), points, joints, values, bound, excess
+    return CHECKS.index("position"), points, joints, values, bound, excess
 
 
 def _velocities(bounds: Bounds, trajectory: Trajectory) -> list[_Part | None]:
@@ -212,7 +215,7 @@ def _soft_velocities(bounds: Bounds, trajectory: Trajectory, law: PositionLaw) -
         bound, out = sign * most[points] + 0.0, v[points]
         excess = np.abs(out - bound) / (fastest if math.isfinite(fastest) else 1.0)
         joints = np.full(points.size, law.joint, dtype=np.int64)
-        found.append((_codes("soft_velocity", points), points, joints, out, bound, excess))
+        found.append((CHECKS.index("soft_velocity"), points, joints, out, bound, excess))
     return found
 
 
@@ -255,7 +258,9 @@ def _all_within(values: Array, most: Array) -> bool:
 
 def _slopes(values: Array, times: Array) -> Array:
     """Mean derivative between neighbouring points, shape (points - 1, n)."""
-    return np.asarray(np.diff(values, axis=0) / np.diff(times)[:, None])
+    slopes: Array = np.diff(values, axis=0)
+    slopes /= np.diff(times)[:, None]
+    return slopes
 
 
 def _mean_accelerations(trajectory: Trajectory) -> Array:
@@ -274,13 +279,10 @@ def _magnitudes(check: str, values: Array, most: Array, shift: int) -> _Part | N
     points, joints = np.divmod(flat, values.shape[1])
     out = values.ravel()[flat]
     limit = most[joints] if most.ndim == 1 else most.ravel()[flat]
-    excess = np.where(np.isfinite(out), (np.abs(out) - limit) / limit, np.inf)
+    excess = (np.abs(out) - limit) / limit
+    excess[~np.isfinite(out)] = np.inf
     points = points + shift
-    return _codes(check, points), points, joints, out, np.copysign(limit, out), excess
-
-
-def _codes(check: str, points: Indices) -> Indices:
-    return np.full(points.size, CHECKS.index(check), dtype=np.int64)
+    return CHECKS.index(check), points, joints, out, np.copysign(limit, out), excess
 
 
 def _array(key: str, values: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ from schema.intrinsic import DynamicLimitsCheckMode
 
 _CHECK = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_JOINT_ACCELERATION
 _NONE = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_NONE
+_MODES = frozenset(DynamicLimitsCheckMode)
 
 
 def effective_check_mode(number: int) -> DynamicLimitsCheckMode:
@@ -15,7 +16,7 @@ def effective_check_mode(number: int) -> DynamicLimitsCheckMode:
     Raises:
         LimitsError: the number is no mode.
     """
-    if number not in set(DynamicLimitsCheckMode):
+    if number not in _MODES:
         raise LimitsError("unknown mode", key="dynamic_limits_check_mode", value=int(number), bound=(0, int(_NONE)))
     return _NONE if number == _NONE else _CHECK
 

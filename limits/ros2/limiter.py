@@ -2,25 +2,24 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from limits.errors import LimitsError
-from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues
+from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues, quantities
 from limits.ros2.reasons import Reasons
 from limits.ros2.records import JointLimits
 from limits.ros2.updates import Parameter, check_for_limits_update
 
 
-@dataclass(frozen=True, slots=True)
-class Enforced:
+class Enforced(msgspec.Struct, frozen=True):
     """The command after limiting, and which joints were limited (shape (n,))."""
 
     desired: JointValues
     limited: Bools
-    reasons: Reasons = field(default_factory=dict)
+    reasons: Reasons = msgspec.field(default_factory=dict)
 
 
 class CommandMemory:
@@ -104,13 +103,11 @@ class Limiter(ABC):
 
     def _check_sizes(self, *records: JointValues) -> None:
         """Refuse arrays that are not one number a joint."""
+        shape = (len(self.names),)
         for record in records:
-            for interface in INTERFACES:
-                given = getattr(record, interface)
-                if given is not None and given.shape != (len(self.names),):
-                    raise LimitsError(
-                        "needs one number a joint", key=interface, value=given.shape, bound=(len(self.names),)
-                    )
+            for interface, given in zip(INTERFACES, quantities(record), strict=True):
+                if given is not None and given.shape != shape:
+                    raise LimitsError("needs one number a joint", key=interface, value=given.shape, bound=shape)
 
     @abstractmethod
     def _prepare(self, limits: Sequence[JointLimits]) -> None:

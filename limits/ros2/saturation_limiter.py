@@ -1,23 +1,27 @@
 """The saturation limiter as an object: by default no unknown state and nothing beyond a limit, or as the reference."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
 from math import inf
+from operator import attrgetter
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from limits.errors import LimitsError
-from limits.ros2.arrays import Floats, LimitTable
-from limits.ros2.reasons import Reason, ReasonCodes
+from limits.ros2.arrays import Floats, LimitTable, all_true
+from limits.ros2.reasons import ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.saturation import TrajectoryPoint, saturate
-from limits.ros2.strict import StrictLimits
+from limits.ros2.strict import HARD_POSITION, MAX_ACCELERATION, MAX_VELOCITY, StrictLimits
 
-KINDS = tuple(field.name for field in fields(TrajectoryPoint))
+KINDS = ("positions", "velocities", "accelerations")
+
+kinds: Callable[[TrajectoryPoint], tuple[Floats | None, ...]] = attrgetter(*KINDS)
+"""The three arrays of a TrajectoryPoint in the order of KINDS."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saturated:
+class Saturated(msgspec.Struct, frozen=True):
     """The point after limiting, and for each joint the limit that acted last."""
 
     desired: TrajectoryPoint
@@ -44,7 +48,13 @@ class JointSaturationLimiter:
             raise LimitsError("names and limits differ in count", value=len(limits), bound=len(self.names))
         self.compat = compat
         self.table = LimitTable.of(limits)
-        self.hard = None if compat else StrictLimits.of(limits, self.names)
+        if not compat:
+            hard = StrictLimits.of(limits, self.names)
+            self._bounds = (
+                (hard.lower, hard.upper, HARD_POSITION),
+                (-hard.velocity, hard.velocity, MAX_VELOCITY),
+                (-hard.fastest, hard.fastest, MAX_ACCELERATION),
+            )
 
     def enforce(self, current: TrajectoryPoint, desired: TrajectoryPoint, dt: float) -> Saturated:
         """Return the point inside the limits; `dt` in seconds from the current state to it.
@@ -54,7 +64,7 @@ class JointSaturationLimiter:
                 finite, a number is missing, not finite or one too many, the position state is not known, neither
                 positions nor velocities are commanded.
         """
-        if self.hard is None:
+        if self.compat:
             return Saturated(*saturate(self.table, self._fitting(current), self._fitting(desired), dt))
         if not 0.0 < dt < inf:
             raise LimitsError("must be positive and finite", key="dt", value=dt, bound=0.0)
@@ -63,9 +73,7 @@ class JointSaturationLimiter:
             raise LimitsError("a trajectory point cannot be limited without them", key=key)
         for point in (current, desired):
             self._refuse_unfit(point)
-        once, first = saturate(self.table, current, desired, dt, corrected=True, literal=True)
-        result, second = saturate(self.table, current, once, dt, corrected=True, literal=True)
-        return self._inside(self.hard, result, np.where(second != 0, second, first))
+        return self._inside(*saturate(self.table, current, desired, dt, corrected=True, literal=True, again=True))
 
     def _fitting(self, point: TrajectoryPoint) -> TrajectoryPoint:
         """Return the point without the kinds that are not one number a joint."""
@@ -76,29 +84,24 @@ class JointSaturationLimiter:
         return values is not None and values.shape == (len(self.names),)
 
     def _refuse_unfit(self, point: TrajectoryPoint) -> None:
-        for kind in KINDS:
-            values: Floats | None = getattr(point, kind)
+        shape = (len(self.names),)
+        for kind, values in zip(KINDS, kinds(point), strict=True):
             if values is None:
                 continue
-            if values.shape != (len(self.names),):
-                raise LimitsError("needs one number a joint", key=kind, value=values.shape, bound=(len(self.names),))
-            unknown = ~np.isfinite(values)
-            if unknown.any():
-                at = int(unknown.argmax())
+            if values.shape != shape:
+                raise LimitsError("needs one number a joint", key=kind, value=values.shape, bound=shape)
+            if not all_true(finite := np.isfinite(values)):
+                at = int(finite.argmin())
                 raise LimitsError("is not finite", joint=self.names[at], key=kind, value=float(values[at]))
 
-    @staticmethod
-    def _inside(hard: StrictLimits, point: TrajectoryPoint, codes: ReasonCodes) -> Saturated:
+    def _inside(self, point: TrajectoryPoint, codes: ReasonCodes) -> Saturated:
         """Return the point with every number inside its own bound, whatever braking made of it."""
-        bounds: dict[str, tuple[Floats, Floats, Reason]] = {
-            "positions": (hard.lower, hard.upper, Reason.HARD_POSITION),
-            "velocities": (-hard.velocity, hard.velocity, Reason.MAX_VELOCITY),
-            "accelerations": (-hard.fastest, hard.fastest, Reason.MAX_ACCELERATION),
-        }
-        results = {}
-        for kind, (lower, upper, reason) in bounds.items():
-            values: Floats | None = getattr(point, kind)
-            if values is not None:
-                results[kind] = np.clip(values, lower, upper)
-                codes[results[kind] != values] = reason
-        return Saturated(TrajectoryPoint(**results), codes)
+        results: list[Floats | None] = []
+        for values, (lower, upper, reason) in zip(kinds(point), self._bounds, strict=True):
+            if values is None:
+                results.append(None)
+                continue
+            result = values.clip(lower, upper)
+            np.putmask(codes, result != values, reason)
+            results.append(result)
+        return Saturated(TrajectoryPoint(*results), codes)

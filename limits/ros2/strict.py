@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from limits.ros2.arrays import Bools, Floats, LimitTable
+from limits.ros2.arrays import Bools, Floats, LimitTable, any_true
 from limits.ros2.reasons import Reason, ReasonCodes
 from limits.ros2.records import JointLimits
 from limits.ros2.validity import check_limits
@@ -50,30 +50,37 @@ def symmetric(reason: int, most: Floats) -> Span:
     return Span(lower, most, (Cause(reason, lower, most),))
 
 
-def explain(wanted: Floats, result: Floats, changed: Bools, causes: Sequence[Cause]) -> ReasonCodes | None:
+def explain(wanted: Floats, result: Floats, causes: Sequence[Cause], *, certain: bool) -> ReasonCodes | None:
     """Return for each joint the limit that made `result` of `wanted`, None where no joint was limited.
 
-    `changed` tells where the two differ; NaN differs from itself and is no limiting. The limit is the first cause
-    whose bound is the result, else the last one.
+    The limit is the first cause whose bound is the result, else the last one. NaN is no limiting; `certain` tells
+    that the result has none.
     """
-    (at,) = changed.nonzero()
-    value = result[at]
-    if not all_finite(value):
-        at = at[~np.isnan(value)]
-        value = result[at]
-    if not at.size:
+    changed = result != wanted
+    if not any_true(changed):
         return None
+    (at,) = changed.nonzero()
+    if not certain:
+        at = at[~np.isnan(result[at])]
+        if not at.size:
+            return None
     codes = np.zeros(len(wanted), dtype=np.uint8)
+    *earlier, last = causes
     if at.size <= FEW:
         for joint in at.tolist():
-            lowered = result[joint] < wanted[joint]
-            met = (one for one in causes if (one.upper if lowered else one.lower)[joint] == result[joint])
-            codes[joint] = next(met, causes[-1]).reason
+            number, reason = result.item(joint), last.reason
+            lowered = number < wanted.item(joint)
+            for cause in earlier:
+                if (cause.upper if lowered else cause.lower).item(joint) == number:
+                    reason = cause.reason
+                    break
+            codes[joint] = reason
         return codes
+    value = result[at]
     below = value < wanted[at]
     found = np.empty(at.size, dtype=np.uint8)
-    found.fill(causes[-1].reason)
-    for cause in reversed(causes[:-1]):
+    found.fill(last.reason)
+    for cause in reversed(earlier):
         found[value == np.where(below, cause.upper[at], cause.lower[at])] = cause.reason
     codes[at] = found
     return codes
@@ -154,15 +161,15 @@ def all_finite(values: Floats) -> bool:
     return isfinite(values.dot(values))
 
 
-def known_or(first: Floats | None, second: Floats | None, joints: int) -> Floats:
-    """Return the first values and, where they are NaN or not given, the second; else NaN."""
-    if first is None:
-        return np.full(joints, np.nan) if second is None else second
-    return first if second is None or all_finite(first) else np.where(np.isnan(first), second, first)
+class Known(NamedTuple):
+    """Finite numbers of n joints, NaN = unknown; `everywhere` tells that certainly none of them is."""
 
+    values: Floats
+    everywhere: bool
 
-def finite(values: Floats | None) -> Floats | None:
-    """Return the values with infinities as NaN: a state that is not finite is unknown."""
-    if values is None or all_finite(values):
-        return values
-    return np.where(np.isfinite(values), values, np.nan)
+    @classmethod
+    def of(cls, values: Floats) -> "Known":
+        """Return the values with infinities as NaN: a state that is not finite is unknown."""
+        if all_finite(values):
+            return cls(values, everywhere=True)
+        return cls(np.where(np.isfinite(values), values, np.nan), everywhere=False)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from limits.errors import LimitsError
-from limits.ros2.arrays import INTERFACES, Bools, Floats, JointValues
+from limits.ros2.arrays import INTERFACES, ZERO, Bools, Floats, JointValues, all_true, any_true, quantities
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.limiter import Enforced, Limiter
 from limits.ros2.reasons import Reasons
@@ -18,31 +18,58 @@ from limits.ros2.strict import (
     MAX_VELOCITY,
     UNKNOWN_STATE,
     Cause,
+    Known,
     Span,
     StrictLimits,
     all_finite,
     explain,
-    finite,
-    known_or,
 )
 
 
 class Situation(NamedTuple):
-    """What is known when a command comes: finite states (NaN = unknown), last commands, seconds since the last one."""
+    """What is known when a command comes: states, last commands, seconds since the last one."""
 
-    joints: int
-    position: Floats | None
-    velocity: Floats | None
+    position: Known
+    velocity: Known
     last: dict[str, Floats]
-    dt: float
+    dt: Floats
+    """An array of shape (): a plain number would have to be made one each time."""
 
-    def known_position(self) -> Floats:
-        """Return the position state, NaN where it is unknown: a command does not tell where a joint is."""
-        return np.full(self.joints, np.nan) if self.position is None else self.position
+    def reference(self, interface: str, state: Known) -> Known:
+        """Return the last command and, where there is none, the state."""
+        last = self.last.get(interface)
+        if last is None:
+            return state
+        if all_finite(last):
+            return Known(last, everywhere=True)
+        return Known(np.where(np.isnan(last), state.values, last), everywhere=False)
 
-    def known_velocity(self) -> Floats:
-        """Return the velocity state, NaN where it is unknown."""
-        return np.full(self.joints, np.nan) if self.velocity is None else self.velocity
+
+def rooms(
+    state: Situation, lower: Floats, upper: Floats, on: Bools, gain: Floats | None = None
+) -> tuple[Floats, Floats, tuple[Cause, ...]]:
+    """Return the velocities that end inside a range, from beyond it none outwards; an unknown position allows 0.
+
+    With a `gain` (1/s, above 0) they are also at most that times the way to the end. The ends are infinite where the
+    range is not `on`, which already makes the velocities of known positions so.
+    """
+    position, everywhere = state.position
+    to_lower, to_upper = lower - position, upper - position
+    low, high = to_lower / state.dt, to_upper / state.dt
+    if gain is not None:
+        low, high = np.fmax(low, gain * to_lower), np.fmin(high, gain * to_upper)
+    low, high = np.fmin(low, ZERO), np.fmax(high, ZERO)
+    if everywhere:
+        return low, high, ()
+    return np.where(on, low, -np.inf), np.where(on, high, np.inf), standstill(on & np.isnan(position))
+
+
+def standstill(where: Bools) -> tuple[Cause, ...]:
+    """Return the cause of a standstill that an unknown state demands, if any joint has to."""
+    if not any_true(where):
+        return ()
+    zero = np.where(where, 0.0, np.nan)
+    return (Cause(UNKNOWN_STATE, zero, zero),)
 
 
 class StrictRangeLimiter(Limiter):
@@ -61,6 +88,7 @@ class StrictRangeLimiter(Limiter):
     ) -> None:
         self.tolerance = np.broadcast_to(np.asarray(tolerance, dtype=float), (len(limits),))
         self._last: dict[str, Floats] = {}
+        self._no_state = Known(np.full(len(limits), np.nan), everywhere=False)
         super().__init__(limits, names)
 
     def _prepare(self, limits: Sequence[JointLimits]) -> None:
@@ -79,43 +107,42 @@ class StrictRangeLimiter(Limiter):
         self._check_sizes(actual, desired)
         results: dict[str, Floats] = {}
         reasons: Reasons = {}
+        remembered: dict[str, Floats] = {}
         with np.errstate(all="ignore"):
-            state = Situation(len(self.names), finite(actual.position), finite(actual.velocity), self._last, dt)
-            for interface in INTERFACES:
-                wanted = getattr(desired, interface)
-                if wanted is not None:
-                    results[interface] = self._limit(interface, wanted, state, reasons)
-            self._last = {interface: self._remembered(interface, result) for interface, result in results.items()}
+            state = Situation(self._known(actual.position), self._known(actual.velocity), self._last, np.array(dt))
+            for interface, wanted in zip(INTERFACES, quantities(desired), strict=True):
+                if wanted is None:
+                    continue
+                span = self._span(interface, wanted, state)
+                results[interface] = result = np.minimum(np.maximum(wanted, span.lower), span.upper)
+                certain = all_finite(result)
+                remembered[interface] = result.copy() if certain else self._remembered(interface, result)
+                codes = explain(wanted, result, span.causes, certain=certain)
+                if codes is not None:
+                    reasons[interface] = codes
+        self._last = remembered
         limited = np.zeros(len(self.names), dtype=bool)
         for codes in reasons.values():
-            limited |= codes != 0
+            limited |= codes.astype(bool)
         return Enforced(JointValues(**results), limited, reasons)
 
-    def _limit(self, interface: str, wanted: Floats, state: Situation, reasons: Reasons) -> Floats:
-        """Return one interface of a command inside its bounds, and note what acted."""
-        span = self._span(interface, wanted, state)
-        result: Floats = np.maximum(wanted, span.lower)
-        np.minimum(result, span.upper, out=result)
-        changed = result != wanted
-        if changed.any() and (codes := explain(wanted, result, changed, span.causes)) is not None:
-            reasons[interface] = codes
-        return result
+    def _known(self, values: Floats | None) -> Known:
+        return self._no_state if values is None else Known.of(values)
 
     def _remembered(self, interface: str, result: Floats) -> Floats:
         """Return the command with the last one where it is not finite.
 
         An interface that is not commanded is forgotten: its joints move meanwhile.
         """
-        if all_finite(result):
-            return result.copy()
         return np.where(np.isfinite(result), result, self._last.get(interface, np.nan))
 
     def configure(self, state: JointValues) -> None:
         """Take the finite values of a state as the last command."""
         self._check_sizes(state)
         with np.errstate(over="ignore"):
-            given = {interface: finite(getattr(state, interface)) for interface in INTERFACES}
-        self._last = {interface: values.copy() for interface, values in given.items() if values is not None}
+            given = {interface: getattr(state, interface) for interface in INTERFACES}
+            known = {interface: Known.of(values).values for interface, values in given.items() if values is not None}
+        self._last = {interface: values.copy() for interface, values in known.items()}
 
     def reset(self) -> None:
         """Forget the last command."""
@@ -149,27 +176,26 @@ class StrictRangeLimiter(Limiter):
 
     def _refuse_outside(self, wanted: Floats, state: Situation) -> None:
         """Refuse a position command where the state is too far outside the hard range."""
-        if state.position is None or not self.hard.any_position:
-            return
-        outside = (state.position < self.outermost[0]) | (state.position > self.outermost[1])
-        if outside.any() and (outside := outside & ~np.isnan(wanted)).any():
+        position = state.position.values
+        outside = (position < self.outermost[0]) | (position > self.outermost[1])
+        if any_true(outside) and any_true(outside := outside & ~np.isnan(wanted)):
             at = int(outside.argmax())
             bound = (float(self.hard.lower[at]), float(self.hard.upper[at]))
             raise LimitsError(
                 "is outside the hard range, so no position can be commanded",
                 joint=self.names[at],
                 key="position",
-                value=float(state.position[at]),
+                value=float(position[at]),
                 bound=bound,
             )
 
     def _reference(self, wanted: Floats, state: Situation) -> Floats:
         """Return from where the next position is reached: the last command, else the state."""
-        reference = known_or(state.last.get("position"), state.position, state.joints)
-        if all_finite(reference):
+        reference, everywhere = state.reference("position", state.position)
+        if everywhere:
             return reference
         unknown = self.hard.has_velocity & np.isnan(reference) & ~np.isnan(wanted)
-        if unknown.any():
+        if any_true(unknown):
             joint = self.names[int(unknown.argmax())]
             raise LimitsError("is not known, so max_velocity cannot be kept", joint=joint, key="position")
         return reference
@@ -179,9 +205,10 @@ class StrictRangeLimiter(Limiter):
         hard = self.hard
         if not hard.any_acceleration:
             return hard.velocity * state.dt
-        gained = hard.acceleration * state.dt
-        speed = gained if state.velocity is None else np.fmax(np.abs(state.velocity), 0.0) + gained
-        speed = np.minimum(hard.velocity, speed) * state.dt
+        speed = np.abs(state.velocity.values)
+        if not state.velocity.everywhere:
+            speed = np.fmax(speed, ZERO)
+        speed = np.minimum(hard.velocity, speed + hard.acceleration * state.dt) * state.dt
         return speed if hard.all_velocity else np.where(hard.has_velocity, speed, np.inf)
 
     def _velocity(self, state: Situation) -> Span:
@@ -193,28 +220,17 @@ class StrictRangeLimiter(Limiter):
         span = hard.by_velocity
         if not hard.any_position:
             return span
-        low, high, unknown = self._rooms(state, hard.lower, hard.upper, hard.has_position)
+        low, high, unknown = rooms(state, hard.lower, hard.upper, hard.has_position)
         causes = (*unknown, *span.causes, Cause(HARD_POSITION, low, high))
         return Span(np.maximum(span.lower, low), np.minimum(span.upper, high), causes)
-
-    def _rooms(
-        self, state: Situation, lower: Floats, upper: Floats, on: Bools
-    ) -> tuple[Floats, Floats, tuple[Cause, ...]]:
-        """Return the velocities that end inside a range, from beyond it none outwards; an unknown position allows 0."""
-        position = state.known_position()
-        low = np.fmin((lower - position) / state.dt, 0.0)
-        high = np.fmax((upper - position) / state.dt, 0.0)
-        if on is not self.hard.has_position or not self.hard.all_position:
-            low, high = np.where(on, low, -np.inf), np.where(on, high, np.inf)
-        return low, high, () if all_finite(position) else self._unknown(on & np.isnan(position))
 
     def _accelerated(self, span: Span, state: Situation) -> Span:
         """Narrow velocity bounds to what the acceleration allows since the last command, but never leave them."""
         hard = self.hard
         if not hard.any_acceleration:
             return span
-        last = known_or(state.last.get("velocity"), state.velocity, state.joints)
-        if not all_finite(last):
+        last, everywhere = state.reference("velocity", state.velocity)
+        if not everywhere:
             last = np.where(np.isnan(last), 0.0, last)
         change = hard.acceleration * state.dt
         lower, upper = last - change, last + change
@@ -225,13 +241,13 @@ class StrictRangeLimiter(Limiter):
     def _effort(self, state: Situation) -> Span:
         hard = self.hard
         span = hard.by_effort
-        position, velocity = state.known_position(), state.known_velocity()
-        if hard.any_position and not ((position > hard.lower) & (position < hard.upper)).all():
+        position, velocity = state.position.values, state.velocity.values
+        if hard.any_position and not all_true((position > hard.lower) & (position < hard.upper)):
             unknown = hard.has_position & np.isnan(position)
             low = unknown | ((position <= hard.lower) & ~(velocity > 0.0))
             high = unknown | ((position >= hard.upper) & ~(velocity < 0.0))
             span = self._without(span, HARD_POSITION, low, high, unknown)
-        if hard.any_velocity and not (np.abs(velocity) <= hard.velocity).all():
+        if hard.any_velocity and not all_true(np.abs(velocity) <= hard.velocity):
             unknown = hard.has_velocity & np.isnan(velocity)
             low, high = unknown | (velocity < -hard.velocity), unknown | (velocity > hard.velocity)
             span = self._without(span, MAX_VELOCITY, low, high, unknown)
@@ -241,23 +257,15 @@ class StrictRangeLimiter(Limiter):
         """Return the bounds without negative values where `low`, without positive ones where `high`."""
         lower, upper = np.where(low, 0.0, span.lower), np.where(high, 0.0, span.upper)
         cause = Cause(reason, np.where(low, 0.0, np.nan), np.where(high, 0.0, np.nan))
-        return Span(lower, upper, (*self._unknown(unknown), cause, *span.causes))
+        return Span(lower, upper, (*standstill(unknown), cause, *span.causes))
 
     def _acceleration(self, wanted: Floats, state: Situation) -> Span:
         hard = self.hard
         span = hard.by_acceleration
         if not hard.any_slowing:
             return span
-        velocity = state.known_velocity()
-        most = np.where(np.sign(wanted) * velocity < 0.0, hard.slowing, hard.acceleration)
-        if not all_finite(velocity):
+        velocity, everywhere = state.velocity
+        most = np.where(np.sign(wanted) * velocity < ZERO, hard.slowing, hard.acceleration)
+        if not everywhere:
             most = np.where(np.isnan(velocity), hard.unsure, most)
         return Span(-most, most, span.causes)
-
-    @staticmethod
-    def _unknown(where: Bools) -> tuple[Cause, ...]:
-        """Return the cause of a standstill that an unknown state demands, if any joint has to."""
-        if not where.any():
-            return ()
-        zero = np.where(where, 0.0, np.nan)
-        return (Cause(UNKNOWN_STATE, zero, zero),)
