@@ -1,11 +1,14 @@
 """Documents: coalesced, after their events, and true."""
 
-from collections import Counter
+import asyncio
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from broker.documents import EFFECTIVE_AT_ONCE
+from broker.documents import PAUSE, SLICE_S, Documents
+from broker.replies import JSON
+from broker.topics import Topics
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
@@ -102,11 +105,42 @@ def test_documents_give_way_to_a_backlog_of_replies(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_effective_limits_of_many_arms_are_made_a_few_at_a_time(tmp_path: Path) -> None:
+class SlowLoop:
+    """A clock on which making a document takes 2 ms, and the timers that were asked of it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.timers: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now_s
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        self.timers.append((when, callback))
+        return asyncio.TimerHandle(when, callback, (), asyncio.get_running_loop())
+
+    def made(self, publish: Callable[[], None]) -> None:
+        """One document was made, and is published at once."""
+        self.now_s += 0.002
+        publish()
+
+
+def test_making_documents_leaves_nine_tenths_of_the_time(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(5.0)
-        sent = Counter(each.at_s for each in plant.link.published if each.topic.endswith("/effective"))
-        assert sum(sent.values()) >= len(ARMS)
-        assert max(sent.values()) <= EFFECTIVE_AT_ONCE
+        slow = SlowLoop()
+        documents = Documents(
+            outbox=plant.service._outbox, clock=plant.clock, epoch=1, instance="main", topics=Topics("slow"),
+            codec=JSON, loop=cast("asyncio.AbstractEventLoop", slow),
+        )  # fmt: skip
+        documents.after_commit = slow.made
+        for session in plant.service.sessions.values():
+            documents.mark(session, "presence")
+        (due_s, tick), *_ = slow.timers
+        slow.now_s = due_s
+        tick()
+        spent_s = slow.now_s - due_s
+        assert SLICE_S < spent_s < SLICE_S + 0.002
+        assert slow.timers[-1][0] - slow.now_s >= spent_s * PAUSE * 0.999
 
     play(tmp_path, scenario, arms=ARMS)
