@@ -20,12 +20,12 @@ from schema.messages import Message
 
 GAP_S = 0.1
 """Least time between two sendings of one document under load."""
-EFFECTIVE_GAP_S = 1.0
+EFFECTIVE_GAP_S = 3.0
 """The same of the effective limits, the largest document by far."""
 SLICE_S = 0.005
 """How long documents are made without a pause: requests wait meanwhile."""
-PAUSE = 9
-"""The pause after a slice, as a multiple of it: documents take a tenth of the time at most."""
+PAUSE = 19
+"""The pause after a slice, as a multiple of it: documents take a twentieth of the time at most."""
 REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32

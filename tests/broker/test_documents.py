@@ -125,7 +125,7 @@ class SlowLoop:
         publish()
 
 
-def test_making_documents_leaves_nine_tenths_of_the_time(tmp_path: Path) -> None:
+def test_making_documents_leaves_most_of_the_time(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(5.0)
         slow = SlowLoop()
