@@ -15,13 +15,13 @@ VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
 
 def test_every_hour_all_documents_are_published_again(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
-        await plant.turn(1.0)
+        await plant.turn(10.0)
         retained = sorted(each.topic for each in plant.link.published if each.retained)
         after = len(plant.link.published)
         await plant.turn(3600.0)
         while len(plant.link.published) == after:
             await plant.turn()
-        await plant.turn(1.0)
+        await plant.turn(10.0)
         again = {each.topic for each in plant.link.published[after:] if each.retained}
         assert again == set(retained)
 
