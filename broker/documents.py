@@ -24,8 +24,8 @@ EFFECTIVE_GAP_S = 3.0
 """The same of the effective limits, the largest document by far."""
 SLICE_S = 0.005
 """How long documents are made without a pause: requests wait meanwhile."""
-PAUSE = 19
-"""The pause after a slice, as a multiple of it: documents take a twentieth of the time at most."""
+PAUSE = 14
+"""The pause after a slice while requests are served, as a multiple of it; without them it is as long as the slice."""
 REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32
@@ -89,6 +89,7 @@ class Documents:
         self._sessions: dict[str, ArmSession] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
+        self._live = 0
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         """How to wait for the commit of what a document was built from; set by the composition root."""
 
@@ -122,8 +123,10 @@ class Documents:
             if self._loop.time() - now > SLICE_S:
                 break
         spent_s = self._loop.time() - now
+        at_work, self._live = self._outbox.live != self._live, self._outbox.live
         if self._due:
-            self._look_at(max(now + spent_s + max(REST_S, spent_s * PAUSE), min(self._due.values())))
+            pause_s = max(REST_S, spent_s * (PAUSE if at_work else 1))
+            self._look_at(max(now + spent_s + pause_s, min(self._due.values())))
 
     def _ready(self, now: float) -> list[tuple[str, str]]:
         """What may be sent now, in the order in which it changed."""

@@ -42,6 +42,8 @@ class Outbox:
         self._idle.set()
         self._closed = False
         self.rejected = 0
+        self.live = 0
+        """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
 
     @property
@@ -52,6 +54,7 @@ class Outbox:
     def send(self, publication: Publication) -> None:
         """Publish after everything given before."""
         self._waiting.append(publication)
+        self.live += not publication.retain
         self._idle.clear()
         self.pump()
 

@@ -6,7 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from broker.documents import PAUSE, SLICE_S, Documents
+import pytest
+
+from broker.documents import PAUSE, REST_S, SLICE_S, Documents
 from broker.replies import JSON
 from broker.topics import Topics
 from tests.virtual_plant import Plant, play
@@ -125,7 +127,7 @@ class SlowLoop:
         publish()
 
 
-def test_making_documents_leaves_most_of_the_time(tmp_path: Path) -> None:
+def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(5.0)
         slow = SlowLoop()
@@ -136,11 +138,13 @@ def test_making_documents_leaves_most_of_the_time(tmp_path: Path) -> None:
         documents.after_commit = slow.made
         for session in plant.service.sessions.values():
             documents.mark(session, "presence")
-        (due_s, tick), *_ = slow.timers
-        slow.now_s = due_s
-        tick()
-        spent_s = slow.now_s - due_s
-        assert SLICE_S < spent_s < SLICE_S + 0.002
-        assert slow.timers[-1][0] - slow.now_s >= spent_s * PAUSE * 0.999
+        for live, pause in ((1, PAUSE), (0, 1)):
+            due_s, tick = slow.timers[-1]
+            slow.now_s = due_s
+            plant.service._outbox.live += live
+            tick()
+            spent_s = slow.now_s - due_s
+            assert SLICE_S < spent_s < SLICE_S + 0.002
+            assert slow.timers[-1][0] - slow.now_s == pytest.approx(max(REST_S, spent_s * pause))
 
     play(tmp_path, scenario, arms=ARMS)
