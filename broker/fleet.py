@@ -3,7 +3,7 @@
 from broker.arm_session import ArmSession
 from broker.limit_files import LimitFiles
 from broker.settings import Settings
-from devices.adapter import ArmFleet
+from devices.adapter import ArmFleet, FleetContext
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
@@ -28,7 +28,7 @@ class Fleet:
             if fleet is None:
                 directory = settings.data_dir / "adapters" / arm.adapter
                 directory.mkdir(parents=True, exist_ok=True)
-                fleet = self._fleets[arm.adapter] = adapter_class(arm.adapter).open_fleet(directory)
+                fleet = self._fleets[arm.adapter] = adapter_class(arm.adapter).open_fleet(FleetContext(directory))
             options = dict(arm.options)
             simulated = arm.adapter == SIMULATED
             if simulated:
@@ -39,6 +39,7 @@ class Fleet:
                 adapter=arm.adapter,
                 methods=adapter.methods | SERVICE_METHODS,
                 resolution_rad=adapter.resolution_rad,
+                arm_items=adapter.items,
                 model=arm.model,
                 strict=settings.checks.strict,
                 queue_limit=settings.arm_defaults.queue,

@@ -17,6 +17,7 @@ from broker.principals import FOREIGN_USER
 from broker.queues import Queues
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Snapshot
 from handlers.arm_limits import limits_of
+from handlers.config_items import held_by_service
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_sources import SETTINGS_USER
 from handlers.provenance import Setter, Stamp
@@ -235,7 +236,7 @@ class Reconciler:
     def _adopt_held(self, session: ArmSession) -> None:
         """Give the items that the service itself holds their first values."""
         for slot in INITIAL_ORDER:
-            if slot not in session.state.reported:
+            if slot not in session.state.reported and held_by_service(session.state, slot[0]):
                 self._adopt_slot(session, slot, initial_value(session.state, slot), SETTINGS_USER)
 
     def _adopt_slot(self, session: ArmSession, slot: Slot, value: Message, by: str) -> None:

@@ -18,6 +18,7 @@ from broker.queues import Queues
 from broker.replies import JSON, Replies
 from broker.store.rows import ChangeState, RequestRow
 from devices.adapter import ArmAwayError, ArmError, ArmRefusedError, ArmTimeoutError, Command
+from handlers.config_items import held_by_service
 from handlers.settling import Ending, classify, same
 from schema.arms import Verb
 from schema.envelope import Stage, Wait
@@ -73,7 +74,7 @@ class Settler:
         session.count_in(job)
         self.unsettled[job.request_n] = job
         job.waiters.append(waiter)
-        held = job.item.held_by_service
+        held = held_by_service(state, slot[0])
         if not session.jobs and not job.unchanged and not held:
             self._ledger.mark_writing(session, job)
         batch = self._ledger.store.batch

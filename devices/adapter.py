@@ -69,6 +69,10 @@ class ArmTimeoutError(ArmError):
     """No answer in time: the outcome is unknown."""
 
 
+class ArmUnreadableError(ArmTimeoutError):
+    """The arm answered what cannot be read: the outcome is as unknown as without an answer."""
+
+
 class ArmRefusedError(ArmError):
     """The arm answered with an error and took nothing.
 
@@ -107,6 +111,10 @@ class ArmAdapter(Protocol):
     """What the arm keeps of an angular quantity, in radians; 0 = float32 only, as for all other quantities."""
     methods: frozenset[str]
     """Names of the methods of the protocol that this arm can do."""
+    items: frozenset[str]
+    """Keys of the config items whose values this arm holds, all of them read by `read_all`."""
+    deadlines: Deadlines
+    """How long its calls take at most."""
 
     async def connect(self) -> Description:
         """Open the link and describe the arm.
@@ -157,6 +165,71 @@ class ArmAdapter(Protocol):
         ...
 
 
+class BusListener(Protocol):
+    """Who hears what one arm that speaks MQTT says."""
+
+    def heard(self, leaf: str, payload: bytes, *, retained: bool) -> None:
+        """A message on `dev/<arm>/<leaf>`; called on the event loop, in order. `retained`: it lay on the server."""
+        ...
+
+    def bus_changed(self, *, up: bool) -> None:
+        """The connection to the MQTT server came up or was lost; what was published meanwhile may be lost."""
+        ...
+
+
+class DeviceBus(Protocol):
+    """The topics `dev/<arm>/...` of the MQTT server, for adapters whose arms speak MQTT."""
+
+    def listen(self, arm: str, listener: BusListener) -> None:
+        """Let `listener` hear what the arm says from now on, retained messages first."""
+        ...
+
+    def forget(self, arm: str) -> None:
+        """Hear no more of an arm; harmless when nobody listened."""
+        ...
+
+    def publish(self, arm: str, leaf: str, payload: bytes, *, expiry_s: int = 0) -> None:
+        """Publish on `dev/<arm>/<leaf>`, QoS 1, not retained; kept for `expiry_s` seconds at most (0: without end).
+
+        Raises:
+            ArmAwayError: there is no connection to the MQTT server; nothing was published.
+        """
+        ...
+
+
+class NoBus:
+    """A `DeviceBus` where there is no MQTT server."""
+
+    def listen(self, arm: str, listener: BusListener) -> None:
+        """See `DeviceBus.listen`.
+
+        Raises:
+            AdapterSettingError: always.
+        """
+        del listener
+        raise AdapterSettingError(f"arm {arm}: its adapter needs an MQTT server")
+
+    def forget(self, arm: str) -> None:
+        """See `DeviceBus.forget`."""
+
+    def publish(self, arm: str, leaf: str, payload: bytes, *, expiry_s: int = 0) -> None:
+        """See `DeviceBus.publish`.
+
+        Raises:
+            ArmAwayError: always.
+        """
+        del leaf, payload, expiry_s
+        raise ArmAwayError(f"arm {arm}: there is no MQTT server")
+
+
+class FleetContext(NamedTuple):
+    """What the service gives the arms of one adapter."""
+
+    directory: Path
+    """For files that they keep; exists."""
+    bus: DeviceBus = NoBus()
+
+
 class ArmFleet(Protocol):
     """The arms of one adapter in one service, and what they share."""
 
@@ -176,8 +249,8 @@ class ArmFleet(Protocol):
 class AdapterClass(Protocol):
     """What `devices.registry` finds by name."""
 
-    def open_fleet(self, directory: Path) -> ArmFleet:
-        """Open what the arms of this adapter share; files only below `directory`.
+    def open_fleet(self, context: FleetContext) -> ArmFleet:
+        """Open what the arms of this adapter share; files only below the directory of `context`.
 
         Raises:
             ArmError: it cannot be used.

@@ -52,6 +52,8 @@ class ArmState:
     adapter: str
     methods: frozenset[str]
     resolution_rad: float
+    arm_items: frozenset[str] = frozenset()
+    """Keys of the items whose values the arm itself holds."""
     model: str = ""
     """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False

@@ -56,7 +56,7 @@ class ConfigItem(msgspec.Struct, frozen=True):
 
     `verbs` is any of G, S, R; `modes` the control modes with a slot of their own (empty: one slot); `field` the field of
     the message that holds the bare value of a slot; `quantity` what its numbers measure (None: mixed or none). An item
-    that is `held_by_service` is no value of the arm: nothing is written to it, and what is desired is what is there.
+    with `held_by_service` is held by the service unless the arm holds it: see `held_by_service`.
     """
 
     key: str
@@ -107,8 +107,13 @@ def slots() -> tuple[Slot, ...]:
     return tuple((item.key, int(mode)) for item in CONFIG_ITEMS for mode in item.modes or (0,))
 
 
+def held_by_service(state: ArmState, key: str) -> bool:
+    """Whether an item is no value of the arm: nothing is written to it, and what is desired is what is there."""
+    return ITEMS[key].held_by_service and key not in state.arm_items
+
+
 HELD_SLOTS: tuple[Slot, ...] = tuple((item.key, 0) for item in CONFIG_ITEMS if item.held_by_service)
-"""The slots that the service itself holds."""
+"""The slots that the service itself holds, unless the arm holds them."""
 
 
 def slot_name(slot: Slot) -> str:

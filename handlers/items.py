@@ -1,7 +1,7 @@
 """Get, Set and Reset of the items of the table."""
 
 from handlers.arm_state import ArmState, as_message
-from handlers.config_items import ITEMS, ConfigItem
+from handlers.config_items import ConfigItem, held_by_service
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
 from handlers.refusals import NOTHING_CHANGED, not_read
@@ -91,7 +91,7 @@ def admit(state: ArmState, request: Request, slot: Slot) -> None:
 
 def _check_presence(state: ArmState, slot: Slot) -> None:
     """Refuse a change of a value of the arm that cannot be written to it now."""
-    if ITEMS[slot[0]].held_by_service:
+    if held_by_service(state, slot[0]):
         return
     if not state.online:
         raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")

@@ -34,6 +34,8 @@ class Description(msgspec.Struct, frozen=True):
     modes_settable: tuple[int, ...]
     notes: tuple[str, ...] = ()
     """What is not sure about the figures, in words."""
+    fence: tuple[int, int] = (0, 0)
+    """The highest (epoch, cmd_seq) that the arm was ever given, as far as it tells."""
 
 
 class Verb(enum.StrEnum):

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 from devices.adapter import (
     AdapterSettingError,
@@ -11,12 +10,13 @@ from devices.adapter import (
     ArmChange,
     Command,
     Deadlines,
+    FleetContext,
     LinkState,
     Notice,
     Setting,
     Snapshot,
 )
-from devices.kinova_methods import CONTROL_CONFIG_METHODS
+from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
 from devices.simulated.faults import FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.link import SimulatedLink, Sleep
@@ -42,6 +42,7 @@ class SimulatedArm:
 
     resolution_rad = RESOLUTION_RAD
     methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
+    items = KINOVA_ITEMS
     deadlines = Deadlines()
 
     def __init__(
@@ -62,13 +63,13 @@ class SimulatedArm:
         self._connected = False
 
     @classmethod
-    def open_fleet(cls, directory: Path) -> "SimulatedFleet":
-        """The simulated arms of a service, remembered in `directory`.
+    def open_fleet(cls, context: FleetContext) -> "SimulatedFleet":
+        """The simulated arms of a service, remembered in the directory of `context`.
 
         Raises:
             StoreError: it is in use, or cannot be read.
         """
-        return SimulatedFleet(SimulatedStore(directory))
+        return SimulatedFleet(SimulatedStore(context.directory))
 
     async def connect(self) -> Description:
         """See `ArmAdapter.connect`."""

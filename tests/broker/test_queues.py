@@ -9,6 +9,7 @@ import pytest
 from broker.arm_session import ArmSession
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.queues import Queues
+from devices.adapter import FleetContext
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState
 
@@ -41,7 +42,7 @@ class Log:
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[ArmSession, ArmSession]]:
     """The sessions of two simulated arms."""
-    fleet = adapter_class("simulated").open_fleet(tmp_path)
+    fleet = adapter_class("simulated").open_fleet(FleetContext(tmp_path))
     one, two = (
         ArmSession(ArmState(arm, "simulated", frozenset(), 0.0), fleet.arm(arm, "gen3_7dof", {})) for arm in ("a", "b")
     )

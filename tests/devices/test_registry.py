@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from devices.adapter import ArmError
+from devices.adapter import ArmError, FleetContext
 from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.registry import BUILT_IN, GROUP, AdapterImportError, UnknownAdapterError, adapter_class, known_adapters
 from devices.simulated import SimulatedArm, SimulatedFleet
@@ -29,7 +29,7 @@ def other_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_simulated_arm_is_built_in(tmp_path: Path) -> None:
     found = adapter_class("simulated")
     assert found is SimulatedArm
-    fleet = found.open_fleet(tmp_path)
+    fleet = found.open_fleet(FleetContext(tmp_path))
     assert isinstance(fleet, SimulatedFleet)
     fleet.close()
 

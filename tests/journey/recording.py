@@ -1,10 +1,9 @@
 """Simulated arms that remember what was asked of them: an adapter for the registry."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-from devices.adapter import ArmAwayError, Command, Notice, Setting
+from devices.adapter import ArmAwayError, Command, FleetContext, Notice, Setting
 from devices.registry import BUILT_IN
 from devices.simulated.arm import SimulatedArm, SimulatedFleet
 from schema.arms import Description
@@ -66,9 +65,9 @@ class Recording:
     """See `AdapterClass`."""
 
     @classmethod
-    def open_fleet(cls, directory: Path) -> RecordingFleet:
+    def open_fleet(cls, context: FleetContext) -> RecordingFleet:
         """See `AdapterClass.open_fleet`."""
-        return RecordingFleet(SimulatedArm.open_fleet(directory))
+        return RecordingFleet(SimulatedArm.open_fleet(context))
 
 
 def register() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from devices.adapter import AdapterSettingError, ArmTimeoutError, Command, Deadlines, FaultyArm, Setting
+from devices.adapter import AdapterSettingError, ArmTimeoutError, Command, Deadlines, FaultyArm, FleetContext, Setting
 from devices.simulated import SimulatedArm, SimulatedFleet, SimulatedStore
 from limits.kinova_models import MODELS
 from schema.arms import Fault, Slot, Verb
@@ -19,7 +19,7 @@ def command(number: int, x: float = 1.0) -> Command:
 
 @pytest.fixture
 async def fleet(tmp_path: Path) -> AsyncIterator[SimulatedFleet]:
-    fleet = SimulatedArm.open_fleet(tmp_path)
+    fleet = SimulatedArm.open_fleet(FleetContext(tmp_path))
     yield fleet
     fleet.close()
 
