@@ -11,6 +11,7 @@ import structlog
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.clock import Clock
 from broker.documents import NAMES, Documents
 from broker.fleet import Fleet
@@ -83,9 +84,12 @@ class Service:
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
+        self._authorities = authorities = Authorities(
+            ledger=ledger, documents=documents, loop=loop, describe=self._publish_factsheet, judge=queues.kick,
+        )  # fmt: skip
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, documents), notices=notices,
+            orders=Orders(ledger, notices, authorities), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -117,6 +121,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
         """
         recovery.restore(self.sessions, self._loaded)
+        self._authorities.restore(self.sessions.values(), self._loaded.meta)
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
@@ -196,6 +201,7 @@ class Service:
             task.cancel()
         self._queues.cancel()
         self._settler.close()
+        self._authorities.close()
         self._documents.close()
         self._outbox.close()
 

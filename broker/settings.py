@@ -12,10 +12,12 @@ import msgspec
 
 from broker.topics import Topics, is_name
 from limits.stack.joints import QUANTITIES
+from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
 
 ENVIRONMENT = "ARMBROKER_"
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
+AUTHORITIES = tuple(Authority)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
@@ -93,6 +95,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     adapter: str = "simulated"
     model: str = ""
+    authority: str = ""
+    """How far the service may go: observe, advise, control; empty = as its adapter says, control for simulated arms."""
     options: dict[str, str | int | float | bool] = {}
     urdf: str = ""
     ros_yaml: str = ""
@@ -165,6 +169,9 @@ def _check_arms(settings: Settings) -> None:
         other = seen.setdefault(arm.id.lower(), arm.id)
         if other != arm.id or sum(1 for one in settings.arm if one.id == arm.id) > 1:
             raise SettingsError(f"arm.id: {arm.id!r} and {other!r} are the same or differ only in case")
+        if arm.authority and arm.authority not in AUTHORITIES:
+            text = f"arm {arm.id}: authority: {arm.authority!r}; allowed are {', '.join(AUTHORITIES)}"
+            raise SettingsError(text)
         if arm.checks.loosest not in CHECK_MODES:
             text = f"arm {arm.id}: checks.loosest: {arm.checks.loosest!r}; allowed are {', '.join(CHECK_MODES)}"
             raise SettingsError(text)

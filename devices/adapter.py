@@ -247,7 +247,11 @@ class ArmFleet(Protocol):
 
 
 class AdapterClass(Protocol):
-    """What `devices.registry` finds by name."""
+    """What `devices.registry` finds by name.
+
+    It may have an attribute `default_authority` (`schema.arms.Authority`): how far the service may go with its arms
+    where the settings do not say. Without it they are only observed, which is right for every arm that moves.
+    """
 
     def open_fleet(self, context: FleetContext) -> ArmFleet:
         """Open what the arms of this adapter share; files only below the directory of `context`.

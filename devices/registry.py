@@ -4,6 +4,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from devices.adapter import AdapterClass, ArmError
+from schema.arms import Authority
 
 BUILT_IN: dict[str, str] = {
     "simulated": "devices.simulated:SimulatedArm",
@@ -41,6 +42,11 @@ def adapter_class(name: str) -> AdapterClass:
     except (ImportError, AttributeError) as error:
         raise AdapterImportError(f"adapter {name} ({place}) cannot be imported: {error}") from error
     return found
+
+
+def default_authority(adapter: AdapterClass) -> Authority:
+    """How far the service may go with arms of this adapter where the settings do not say."""
+    return Authority(getattr(adapter, "default_authority", Authority.OBSERVE))
 
 
 def _place_of_other(name: str) -> str:

@@ -23,7 +23,7 @@ from devices.simulated.link import SimulatedLink, Sleep
 from devices.simulated.numbers import RESOLUTION_RAD, refused
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
-from schema.arms import Description, Fault, Slot
+from schema.arms import Authority, Description, Fault, Slot
 from schema.messages import Message
 
 LATENCY_S = 0.025
@@ -44,6 +44,7 @@ class SimulatedArm:
     methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
     items = KINOVA_ITEMS
     deadlines = Deadlines()
+    default_authority = Authority.CONTROL
 
     def __init__(
         self,
