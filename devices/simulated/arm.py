@@ -22,10 +22,11 @@ from devices.adapter import (
 from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
 from devices.options import read_options
+from devices.refusals import refused
 from devices.simulated.faults import FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.link import SimulatedLink, Sleep
-from devices.simulated.numbers import RESOLUTION_RAD, refused
+from devices.simulated.numbers import RESOLUTION_RAD
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
 from schema.arms import Description, Fault, Slot
