@@ -3,8 +3,8 @@
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from devices.adapter import AdapterClass, ArmError
-from schema.arms import Authority
+from devices.adapter import ArmError
+from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
     "simulated": "devices.simulated:SimulatedArm",
@@ -42,11 +42,6 @@ def adapter_class(name: str) -> AdapterClass:
     except (ImportError, AttributeError) as error:
         raise AdapterImportError(f"adapter {name} ({place}) cannot be imported: {error}") from error
     return found
-
-
-def default_authority(adapter: AdapterClass) -> Authority:
-    """How far the service may go with arms of this adapter where the settings do not say."""
-    return Authority(getattr(adapter, "default_authority", Authority.OBSERVE))
 
 
 def _place_of_other(name: str) -> str:

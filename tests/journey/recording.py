@@ -6,7 +6,7 @@ from typing import Any
 from devices.adapter import ArmAwayError, Command, FleetContext, Notice, Setting
 from devices.registry import BUILT_IN
 from devices.simulated.arm import SimulatedArm, SimulatedFleet
-from schema.arms import Authority, Description
+from schema.arms import Description
 from schema.messages import Message
 
 NAME = "recording"
@@ -64,7 +64,7 @@ class RecordingFleet:
 class Recording:
     """See `AdapterClass`."""
 
-    default_authority = Authority.CONTROL
+    about = SimulatedArm.about
 
     @classmethod
     def open_fleet(cls, context: FleetContext) -> RecordingFleet:
