@@ -8,7 +8,6 @@ import msgspec
 import structlog
 
 from broker.arm_session import ArmSession
-from broker.documents import Documents
 from broker.ledger import Ledger
 from handlers.arm_state import Hold
 from handlers.outcome import AccessOrder, AuthorityOrder, HoldOrder
@@ -43,15 +42,13 @@ class Authorities:
 
     def __init__(
         self,
-        *,
         ledger: Ledger,
-        documents: Documents,
         loop: asyncio.AbstractEventLoop,
+        *,
         describe: Callable[[ArmSession], None],
         judge: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
-        self._documents = documents
         self._loop = loop
         self._describe = describe
         self._judge = judge
@@ -123,7 +120,7 @@ class Authorities:
 
     def _changed(self, session: ArmSession) -> None:
         """Show it once it is committed, and look at what waits again."""
-        self._documents.mark(session, "presence")
+        self._ledger.documents.mark(session, "presence")
         self._ledger.store.batch.on_commit(partial(self._describe, session))
         self._ledger.store.flush_soon()
         self._judge(session)

@@ -90,10 +90,9 @@ def test_settings_that_are_read_again_count_where_they_name_another_authority(tm
     async def scenario(plant: Plant) -> None:
         session = plant.session()
         await plant.call("r1", "SetAuthority", {"authority": "advise"})
-        plant.service._authorities.follow_settings(session, Authority.CONTROL)
-        assert session.state.authority is Authority.ADVISE
-        plant.service._authorities.follow_settings(session, Authority.OBSERVE)
-        assert session.state.authority is Authority.OBSERVE
+        for named, counts in ((Authority.CONTROL, Authority.ADVISE), (Authority.OBSERVE, Authority.OBSERVE)):
+            plant.service._authorities.follow_settings(session, named)
+            assert session.state.authority is counts
         await plant.document("state/r1/presence", lambda document: document["authority"] == "observe")
         assert meta(plant, "authority/r1") is None
 

@@ -30,7 +30,7 @@ def refused(method: str, params: dict[str, object], state: ArmState | None = Non
 @pytest.mark.parametrize("authority", Authority)
 def test_every_authority_can_be_set_with_a_reason_or_without(authority: Authority) -> None:
     assert decide(arm(), "SetAuthority", {"authority": str(authority)}) == AuthorityOrder(authority, "")
-    params = {"authority": str(authority), "reason": "commissioning"}
+    params: dict[str, object] = {"authority": str(authority), "reason": "commissioning"}
     assert decide(arm(), "SetAuthority", params, reason="other") == AuthorityOrder(authority, "commissioning")
 
 
@@ -47,7 +47,7 @@ def test_every_authority_can_be_set_with_a_reason_or_without(authority: Authorit
         ("HoldArm", {"reason": "a\u202eb"}, "bad_request_field", "params.reason"),
         ("HoldArm", {"reason": "x", "until": "tomorrow"}, "malformed", "params.until: 'tomorrow': no RFC 3339 time"),
         ("HoldArm", {"reason": "x", "until": 7}, "malformed", "params.until: a text is needed"),
-        ("HoldArm", {"reason": "x", "until": "2023-11-14T22:13:20.123456Z"}, "out_of_limits", "is not after 2023-11-14"),
+        ("HoldArm", {"reason": "x", "until": "2023-11-14T22:13:20.123456Z"}, "out_of_limits", "is not after 2023"),
         ("HoldArm", {"reason": "x", "who": "bob"}, "unknown_field", "params.'who'"),
         ("ReleaseArm", {}, "implausible_value", "nobody holds r12. Nothing was changed."),
         ("ReleaseArm", {"all": True}, "unknown_field", "params.'all'"),
@@ -62,7 +62,7 @@ def test_what_the_params_must_not_be(method: str, params: dict[str, object], kin
 def test_a_lock_ends_when_told_or_has_no_end() -> None:
     assert decide(arm(), "HoldArm", {"reason": "gripper change"}) == HoldOrder("gripper change", 0)
     assert decide(arm(), "HoldArm", {}, reason="gripper change") == HoldOrder("gripper change", 0)
-    params = {"reason": "x", "until": "2023-11-14T22:13:20.123457Z"}
+    params: dict[str, object] = {"reason": "x", "until": "2023-11-14T22:13:20.123457Z"}
     assert decide(arm(), "HoldArm", params) == HoldOrder("x", AT_US + 1)
     assert decide(arm(hold=HOLD), "ReleaseArm", {}) == ReleaseOrder()
 
