@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Annotated, ClassVar
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from devices.adapter import (
@@ -18,7 +20,9 @@ from devices.adapter import (
     Setting,
     Snapshot,
 )
+from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
+from devices.options import read_options
 from devices.refusals import refused
 from devices.simulated.faults import AWAY, FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
@@ -35,6 +39,14 @@ AWAY_MS = 1_000
 """How long an arm is away that reboots or is swapped, when the fault does not say."""
 
 
+class SimulatedOptions(AdapterOptions, frozen=True):
+    """The options of a simulated arm."""
+
+    latency_ms: Annotated[
+        float, Meta(ge=0, le=60_000, description="how long it takes to answer; absent: [sim] latency_ms")
+    ] = LATENCY_S * 1000
+
+
 class SimulatedArm:
     """An `ArmAdapter` and `FaultyArm` whose arm lives in this process and is remembered in `store`.
 
@@ -49,6 +61,16 @@ class SimulatedArm:
     methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
     items = KINOVA_ITEMS
     deadlines = Deadlines()
+    about: ClassVar = AdapterAbout(
+        purpose="arms in the memory of the service, with the firmware of a Kinova Gen3, for trials and tests",
+        options=SimulatedOptions,
+        models=tuple(MODELS),
+        methods=methods,
+        items=items,
+        deadlines=deadlines,
+        resolution_rad=resolution_rad,
+        authority="control",
+    )
 
     def __init__(
         self,
@@ -174,14 +196,8 @@ class SimulatedFleet:
         self._store = store
 
     def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> SimulatedArm:
-        """See `ArmFleet.arm`; the one option is `latency_ms`, 0 to 60,000."""
-        latency_ms: Setting = LATENCY_S * 1000
-        for option, value in options.items():
-            if option != "latency_ms":
-                raise AdapterSettingError(f"arm {name}: unknown option {option!r}; known: latency_ms")
-            latency_ms = value
-        if isinstance(latency_ms, bool | str) or not 0 <= latency_ms <= _LATENCY_MS_MAX:
-            raise AdapterSettingError(f"arm {name}: latency_ms {latency_ms!r} is not from 0 to {_LATENCY_MS_MAX}")
+        """See `ArmFleet.arm`."""
+        latency_ms = read_options(name, options, SimulatedOptions).latency_ms
         return SimulatedArm(name, model, self._store, latency_s=latency_ms / 1000)
 
     def close(self) -> None:
@@ -189,7 +205,6 @@ class SimulatedFleet:
         self._store.close()
 
 
-_LATENCY_MS_MAX = 60_000
 _LASTING = frozenset(FaultName) - {
     FaultName.FOREIGN_CHANGE,
     FaultName.REBOOT,

@@ -172,7 +172,13 @@ async def test_an_arm_that_moves_when_its_link_comes_back_is_not_ready(bench: Be
 async def test_an_arm_that_begins_anew_is_away_for_a_time(bench: Bench, fault: str, for_ms: int, away_s: float) -> None:
     loop = asyncio.get_running_loop()
     begun, back = loop.time(), asyncio.Event()
-    bench.arm.watch(lambda notice: (bench.notices.append(notice), back.set() if notice == LinkState(True, True) else 0))
+
+    def hear(notice: Notice) -> None:
+        bench.notices.append(notice)
+        if notice == LinkState(True, True):
+            back.set()
+
+    bench.arm.watch(hear)
     bench.arm.inject(Fault(fault, for_ms=for_ms))
     assert bench.notices == [LinkState(False, False, f"simulated fault: {fault}")]
     with pytest.raises(ArmAwayError):
