@@ -8,7 +8,7 @@ from devices.worker.frames import MOST_BYTES, Decoder, FrameError, encode
 
 
 def test_what_was_encoded_is_decoded_however_it_is_cut() -> None:
-    documents = [{"id": 1, "text": "Größe"}, {}, {"list": [1.5, None]}]
+    documents: list[dict[str, object]] = [{"id": 1, "text": "Größe"}, {}, {"list": [1.5, None]}]
     stream = b"".join(encode(document) for document in documents)
     decoder = Decoder()
     assert [one for at in range(len(stream)) for one in decoder.feed(stream[at : at + 1])] == documents
