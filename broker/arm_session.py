@@ -23,6 +23,8 @@ class ArmSession:
     """The model that the settings name."""
     file_authority: Authority = Authority.CONTROL
     """The authority that the settings name, or their default."""
+    told_ready: bool = True
+    """Whether the arm takes changes, as it told last since it was connected."""
     met: bool = False
     """Whether the arm answered since this start, or is known to be away."""
     mode_by: Author | None = None
