@@ -7,6 +7,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
+    "kortex": "devices.kortex:KortexArm",
     "simulated": "devices.simulated:SimulatedArm",
 }
 """`module:class` by name."""

@@ -13,7 +13,9 @@ PACKAGES = ("broker", "handlers", "devices", "limits", "schema")
 GENERATED = ("_pb2.py",)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILE_LINES, FUNCTION_LINES, PUBLIC_METHODS = 300, 40, 12
-LARGE: dict[str, str] = {}
+LARGE: dict[str, str] = {
+    "devices/kortex/worker.py": "one file: it runs where nothing of ours is installed",
+}
 """Files, functions and classes that may be larger, each with the reason."""
 MQTT_LIBRARIES = {"mqttium": ("broker/mqttium_",), "aiomqtt": ("broker/client/",), "paho": ("broker/client/",)}
 """Who may import an MQTT client library: the links, and the client that users get."""
