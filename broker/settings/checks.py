@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from broker.settings.places import Fault, KeyPath
-from broker.settings.records import CHECK_MODES, LOG_LEVELS, ArmSettings, Settings, SettingsError, duration_us
+from broker.settings.records import (
+    CHECK_MODES,
+    LOG_LEVELS,
+    LONGEST_LATENCY_MS,
+    ArmSettings,
+    Settings,
+    SettingsError,
+    duration_us,
+)
 from broker.topics import Topics, is_name
 from limits.stack.joints import QUANTITIES
 
@@ -29,6 +37,9 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
         if client.clock not in ("", "none"):
             text = f"clients.{name}.clock: {client.clock!r}; only 'none' is known"
             yield Fault(("clients", name, "clock"), text)
+    if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
+        text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
+        yield Fault(("sim", "latency_ms"), text)
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
 
