@@ -5,9 +5,11 @@ from pathlib import Path
 
 import msgspec
 
+from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
+AUTHORITIES = tuple(Authority)
 LONGEST_LATENCY_MS = 60_000
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
@@ -85,6 +87,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     adapter: str = "simulated"
     model: str = ""
+    authority: str = ""
+    """How far the service may go: observe, advise, control; empty = as its adapter says, control for simulated arms."""
     options: dict[str, str | int | float | bool] = {}
     urdf: str = ""
     ros_yaml: str = ""
