@@ -11,6 +11,7 @@ import structlog
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.clock import Clock
 from broker.documents import NAMES, Documents
 from broker.fleet import Fleet
@@ -61,9 +62,8 @@ class Service:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
-        self._opened = False
+        self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
-        self._since_us = clock.now_us()
         self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop)
         self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
@@ -83,9 +83,10 @@ class Service:
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
+        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=queues.kick)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, documents), notices=notices,
+            orders=Orders(ledger, notices, self._authorities), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -117,6 +118,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
         """
         recovery.restore(self.sessions, self._loaded)
+        self._authorities.restore(self.sessions.values(), self._loaded.meta)
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
@@ -196,6 +198,7 @@ class Service:
             task.cancel()
         self._queues.cancel()
         self._settler.close()
+        self._authorities.close()
         self._documents.close()
         self._outbox.close()
 
