@@ -43,6 +43,8 @@ NOT_IN_CONTROL = (3, 130)
 """What the arm answers while another client has the control: SESSION_NOT_IN_CONTROL."""
 READ_S = 5.0
 """How long reading may take, all values together."""
+_FOR_SESSION = 0.8
+"""The part of a deadline in which there has to be a session."""
 
 
 class KortexArm:
@@ -92,7 +94,7 @@ class KortexArm:
     async def connect(self) -> Description:
         """See `ArmAdapter.connect`."""
         async with _deadline(self.deadlines.connect_s, "connect"):
-            await self._session.open(self.deadlines.connect_s)
+            await self._session.open(_FOR_SESSION * self.deadlines.connect_s)
             try:
                 notes = await self._reader.probe()
                 self.methods = self._reader.usable(CONTROL_CONFIG_METHODS)
@@ -118,13 +120,13 @@ class KortexArm:
     async def read_all(self) -> Snapshot:
         """See `ArmAdapter.read_all`."""
         async with _deadline(self.deadlines.read_s, "read_all"):
-            await self._session.wait(self.deadlines.read_s)
+            await self._session.wait(_FOR_SESSION * self.deadlines.read_s)
             return await self._reader.read_all()
 
     async def read(self, slot: Slot) -> Message:
         """See `ArmAdapter.read`; waits for a session that is being opened anew."""
         async with _deadline(self.deadlines.read_s, f"read {slot[0]}"):
-            await self._session.wait(self.deadlines.read_s)
+            await self._session.wait(_FOR_SESSION * self.deadlines.read_s)
             return await self._reader.read(slot)
 
     async def write(self, command: Command) -> Message | None:

@@ -68,7 +68,7 @@ class Session:
         self._wanted = self._is_open = False
         self._online = self._away = False
         self._why = "it was not opened"
-        self._state = SERVOING_READY
+        self._state, self._silences = SERVOING_READY, 0
         self._watcher: asyncio.Task[None] | None = None
         self.watched = "GetControlMode"
         self.notes: tuple[str, ...] = ()
@@ -207,6 +207,7 @@ class Session:
 
     async def _open(self) -> None:
         answer = await self._link.call("open", timeout_s=self._open_s, **self._login)
+        self._silences = 0
         self._opened(str((answer.result or {}).get("address", "")))
         notes = []
         for topic in TOPICS:
@@ -263,6 +264,9 @@ class Session:
             ArmError: one does not.
         """
         facts = (await self._link.call("facts", timeout_s=ANSWER_S, slack_s=SLACK_S)).result
+        if facts["silences"] > self._silences:
+            log.info("keep_alive_late", arm=self._arm, times=facts["silences"])
+        self._silences = facts["silences"]
         if not facts["alive"]:
             self.restart("the thread that keeps the session alive has ended")
             raise ArmAwayError("the session dies")

@@ -220,6 +220,8 @@ class FakeArm:
         return self._write(method, payload)
 
     def _write(self, method: str, payload: bytes) -> bytes:
+        if self.fault.state != READY:
+            raise ArmRefusedError(3, 18, "ROBOT_MOVEMENT_IN_PROGRESS", "it moves")
         verb = Verb.SET if method in SETS else Verb.RESET
         item = SETS[method] if verb is Verb.SET else RESETS[method]
         soft_limit = item in SOFT_LIMIT_MODES

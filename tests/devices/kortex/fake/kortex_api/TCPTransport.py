@@ -19,6 +19,7 @@ class TCPTransport:
     def connect(self, ip, port):
         self.sock = socket.create_connection((ip, port), timeout=5)
         self.sock.settimeout(None)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.thread = threading.Thread(target=self._receive, daemon=True)
         self.thread.start()
 

@@ -1,5 +1,6 @@
 """What the stubs of all services do."""
 
+from kortex_api.autogen.messages import Common_pb2
 from kortex_api.RouterClient import RouterClientSendOptions
 
 
@@ -19,4 +20,7 @@ def call(service, name, request, answer):
 
 
 def _answer(answer, payload):
-    return None if answer is None else answer.FromString(payload)
+    if answer is not None:
+        return answer.FromString(payload)
+    Common_pb2.Empty.FromString(payload)
+    return None
