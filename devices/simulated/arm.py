@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
 
 from devices.adapter import (
     AdapterSettingError,
@@ -16,11 +19,14 @@ from devices.adapter import (
     Setting,
     Snapshot,
 )
+from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
+from devices.options import read_options
+from devices.refusals import refused
 from devices.simulated.faults import FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.link import SimulatedLink, Sleep
-from devices.simulated.numbers import RESOLUTION_RAD, refused
+from devices.simulated.numbers import RESOLUTION_RAD
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
 from schema.arms import Description, Fault, Slot
@@ -28,6 +34,14 @@ from schema.messages import Message
 
 LATENCY_S = 0.025
 """The cycle in which an arm handles commands."""
+
+
+class SimulatedOptions(AdapterOptions, frozen=True):
+    """The options of a simulated arm."""
+
+    latency_ms: Annotated[
+        float, Meta(ge=0, le=60_000, description="how long it takes to answer; absent: [sim] latency_ms")
+    ] = LATENCY_S * 1000
 
 
 class SimulatedArm:
@@ -44,6 +58,16 @@ class SimulatedArm:
     methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
     items = KINOVA_ITEMS
     deadlines = Deadlines()
+    about: ClassVar = AdapterAbout(
+        purpose="arms in the memory of the service, with the firmware of a Kinova Gen3, for trials and tests",
+        options=SimulatedOptions,
+        models=tuple(MODELS),
+        methods=methods,
+        items=items,
+        deadlines=deadlines,
+        resolution_rad=resolution_rad,
+        authority="control",
+    )
 
     def __init__(
         self,
@@ -144,19 +168,10 @@ class SimulatedFleet:
         self._store = store
 
     def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> SimulatedArm:
-        """See `ArmFleet.arm`; the one option is `latency_ms`, 0 to 60,000."""
-        latency_ms: Setting = LATENCY_S * 1000
-        for option, value in options.items():
-            if option != "latency_ms":
-                raise AdapterSettingError(f"arm {name}: unknown option {option!r}; known: latency_ms")
-            latency_ms = value
-        if isinstance(latency_ms, bool | str) or not 0 <= latency_ms <= _LATENCY_MS_MAX:
-            raise AdapterSettingError(f"arm {name}: latency_ms {latency_ms!r} is not from 0 to {_LATENCY_MS_MAX}")
+        """See `ArmFleet.arm`."""
+        latency_ms = read_options(name, options, SimulatedOptions).latency_ms
         return SimulatedArm(name, model, self._store, latency_s=latency_ms / 1000)
 
     def close(self) -> None:
         """See `ArmFleet.close`."""
         self._store.close()
-
-
-_LATENCY_MS_MAX = 60_000

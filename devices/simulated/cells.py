@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from devices.refusals import refused
 from devices.simulated.numbers import (
     angle,
     bounded_angle,
     bounded_angles,
     bounded_float32,
     float32,
-    refused,
     steps,
 )
 from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
@@ -50,22 +50,6 @@ MODES_SETTABLE = (
     ControlMode.IDLE,
 )
 """The control modes that a simulated arm takes a request for."""
-
-RECORDS: dict[str, type[Message]] = {
-    "gravity_vector": GravityVector,
-    "payload_information": PayloadInformation,
-    "tool_configuration": ToolConfiguration,
-    "cartesian_reference_frame": CartesianReferenceFrameInfo,
-    "joint_speed_soft_limits": JointSpeedSoftLimits,
-    "joint_acceleration_soft_limits": JointAccelerationSoftLimits,
-    "twist_linear_soft_limit": TwistLinearSoftLimit,
-    "twist_angular_soft_limit": TwistAngularSoftLimit,
-    "desired_linear_twist": LinearTwist,
-    "desired_angular_twist": AngularTwist,
-    "desired_joint_speeds": JointSpeeds,
-    "control_mode": ControlModeInformation,
-}
-"""The record of each config item, by key."""
 
 
 CONTROL_MODE_EVENT = 0

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable
 
 from devices.adapter import ArmChange, ArmRefusedError, Command, Snapshot
+from devices.refusals import refused
 from devices.simulated.cells import MODES_SETTABLE, Cell, cells_of
-from devices.simulated.numbers import refused
 from devices.simulated.store import ArmMemory, Entry, Refusal, SimulatedStore
 from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
 from schema.arms import Description, JointInfo, Slot, Verb

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from devices.adapter import ArmError
-from devices.simulated.cells import RECORDS
+from devices.records import FAULTY, RECORDS, record_of
 from schema.arms import Slot
-from schema.fields import Kind, fields_of
 from schema.messages import Message
 
 JOURNAL = "simulated_arms.jsonl"
@@ -125,9 +124,9 @@ class SimulatedStore:
             try:
                 entry = decoder.decode(line)
                 if entry.value is not None:
-                    value = _record_of(RECORDS[entry.key], entry.value)
+                    value = record_of(RECORDS[entry.key], entry.value)
                     entry = msgspec.structs.replace(entry, value=value)
-            except (msgspec.DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+            except (msgspec.DecodeError, *FAULTY) as error:
                 raise StoreError(f"{self.path}, line {number}: {error}; no arm was started") from error
             self._arms[entry.serial].follow(entry)
 
@@ -163,18 +162,3 @@ class SimulatedStore:
                 entries.append(memory.last)
             entries += [Entry(serial, key, mode, value, None) for (key, mode), value in memory.items.items()]
         return entries
-
-
-def _record_of(record: type[Message], plain: dict[str, Any]) -> Message:
-    """Rebuild a record from its JSON object with enum numbers."""
-    values: dict[str, Any] = {}
-    for field in fields_of(record):
-        value = plain[field.name]
-        if field.kind is Kind.MESSAGE:
-            value = value and _record_of(field.type, value)
-        elif field.kind is Kind.ENUM:
-            value = field.type(value)
-        elif field.repeated:
-            value = tuple(value)
-        values[field.name] = value
-    return record(**values)
