@@ -37,9 +37,9 @@ class Calls:
 
     async def _call(self, order: Order, deadline_s: float) -> Ack:
         future: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
-        self._bus.publish(self._name, "cmd", write_order(order), expiry_s=math.ceil(deadline_s))
         mine = self._pending[order.key] = (order.session, future)
         try:
+            self._bus.publish(self._name, "cmd", write_order(order), expiry_s=math.ceil(deadline_s))
             async with asyncio.timeout(deadline_s):
                 ack = await future
         except TimeoutError:
