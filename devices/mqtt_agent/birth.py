@@ -1,6 +1,6 @@
 """Birth and death of arms that speak MQTT: who an arm is, and in which session."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -16,9 +16,8 @@ from devices.mqtt_agent.documents import (
     write_document,
 )
 from schema.arms import Description, JointInfo
-from schema.codecs.plain import from_plain, to_plain
 from schema.enums import ControlMode
-from schema.errors import BrokerError
+from schema.floats import as_float32
 from schema.messages import KinematicLimits
 
 AGENT_METHODS = CONTROL_CONFIG_METHODS | {"SetControlMode"}
@@ -33,6 +32,16 @@ class _Joint(msgspec.Struct):
     type: Literal["revolute", "continuous", "prismatic"]
 
 
+_Limit = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+
+
+class _Hard(msgspec.Struct):
+    twist_linear: _Limit
+    twist_angular: _Limit
+    joint_speed_limits: tuple[_Limit, ...]
+    joint_acceleration_limits: tuple[_Limit, ...]
+
+
 class _Birth(msgspec.Struct):
     """The document as it comes; further fields are those of a newer protocol."""
 
@@ -41,7 +50,7 @@ class _Birth(msgspec.Struct):
     serial: Name
     firmware: Name
     joints: Annotated[tuple[_Joint, ...], msgspec.Meta(min_length=1, max_length=64)]
-    hard_limits: dict[str, Any]
+    hard_limits: _Hard
     hard_source: Literal["hard:device", "hard:profile"]
     payload_max: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     modes_settable: _Names
@@ -104,19 +113,17 @@ def read_birth(payload: bytes) -> Birth:
 
 
 def _hard_limits(given: _Birth) -> KinematicLimits:
-    try:
-        hard = from_plain(given.hard_limits, KinematicLimits, "hard_limits")
-    except BrokerError as error:
-        raise UnreadableError(str(error)) from error
-    if not isinstance(hard, KinematicLimits):
-        raise UnreadableError("hard_limits are none")
+    hard = given.hard_limits
     for name in ("joint_speed_limits", "joint_acceleration_limits"):
         values = getattr(hard, name)
         if len(values) != len(given.joints):
             raise UnreadableError(f"hard_limits.{name}: {len(values)} values for {len(given.joints)} joints")
-    if min(hard.twist_linear, hard.twist_angular, *hard.joint_speed_limits, *hard.joint_acceleration_limits) < 0:
-        raise UnreadableError("hard_limits: a limit is negative")
-    return hard
+    return KinematicLimits(
+        twist_linear=as_float32(hard.twist_linear),
+        twist_angular=as_float32(hard.twist_angular),
+        joint_speed_limits=tuple(map(as_float32, hard.joint_speed_limits)),
+        joint_acceleration_limits=tuple(map(as_float32, hard.joint_acceleration_limits)),
+    )
 
 
 def write_birth(birth: Birth, at: str) -> bytes:
@@ -128,7 +135,7 @@ def write_birth(birth: Birth, at: str) -> bytes:
         "serial": description.serial,
         "firmware": description.firmware,
         "joints": [{"name": joint.name, "type": joint.type} for joint in description.joints],
-        "hard_limits": to_plain(description.hard_limits),
+        "hard_limits": {name: getattr(description.hard_limits, name) for name in _Hard.__struct_fields__},
         "hard_source": description.hard_source,
         "payload_max": description.payload_max,
         "modes_settable": [ControlMode(mode).name for mode in description.modes_settable],
