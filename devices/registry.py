@@ -8,6 +8,7 @@ from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
     "kortex": "devices.kortex:KortexArm",
+    "mqtt_agent": "devices.mqtt_agent:MqttAgents",
     "simulated": "devices.simulated:SimulatedArm",
 }
 """`module:class` by name."""

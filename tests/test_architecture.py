@@ -17,7 +17,11 @@ LARGE: dict[str, str] = {
     "devices/kortex/worker.py": "one file: it runs where nothing of ours is installed",
 }
 """Files, functions and classes that may be larger, each with the reason."""
-MQTT_LIBRARIES = {"mqttium": ("broker/mqttium_",), "aiomqtt": ("broker/client/",), "paho": ("broker/client/",)}
+MQTT_LIBRARIES = {
+    "mqttium": ("broker/mqttium_",),
+    "aiomqtt": ("broker/agent/", "broker/client/"),
+    "paho": ("broker/client/",),
+}
 """Who may import an MQTT client library: the links, and the client that users get."""
 TOPIC_PARTS = ("/v1", "/req/", "/res/", "/ntf/", "/evt/", "/state/", "/meta/", "/svc/", "/dev/")
 
