@@ -8,6 +8,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout, AdapterClass
 
 BUILT_IN: dict[str, str] = {
+    "mqtt_agent": "devices.mqtt_agent:MqttAgents",
     "simulated": "devices.simulated:SimulatedArm",
 }
 """`module:class` by name."""

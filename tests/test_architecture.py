@@ -15,7 +15,11 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILE_LINES, FUNCTION_LINES, PUBLIC_METHODS = 300, 40, 12
 LARGE: dict[str, str] = {}
 """Files, functions and classes that may be larger, each with the reason."""
-MQTT_LIBRARIES = {"mqttium": ("broker/mqttium_",), "aiomqtt": ("broker/client/",), "paho": ("broker/client/",)}
+MQTT_LIBRARIES = {
+    "mqttium": ("broker/mqttium_",),
+    "aiomqtt": ("broker/agent/", "broker/client/"),
+    "paho": ("broker/client/",),
+}
 """Who may import an MQTT client library: the links, and the client that users get."""
 TOPIC_PARTS = ("/v1", "/req/", "/res/", "/ntf/", "/evt/", "/state/", "/meta/", "/svc/", "/dev/")
 
