@@ -26,7 +26,7 @@ SIDE, OTHER_SIDE = GravityVector(9.81, 0.0, 0.0), GravityVector(0.0, 9.81, 0.0)
 def naively(fault: str, *arms: ArmProcess) -> tuple[dict[str, Any], str]:
     """What a naive client sees of a fault, and what the vendor's client printed."""
     ports = [str(port) for arm in arms for port in (arm.port, arm.control_port)]
-    command = [str(environment()), "-I", str(NAIVE), fault, *ports]
+    command = [str(environment()), "-I", "-u", str(NAIVE), fault, *ports]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found: dict[str, Any] = json.loads(ran.stdout)
     return found, ran.stderr
@@ -149,5 +149,5 @@ async def test_9_the_client_prints_and_leaves_sessions_behind(
     await arm.close()
     assert process.tell("sessions")["sessions"] == []
     assert not exists(pid)
-    assert {"arm": "r12", "pid": pid, "line": "session 1"} in [call.kwargs for call in log.calls]
+    assert {"arm": "r12", "pid": pid, "line": "session 1"} in [call.kwargs for call in log.calls], log.calls
     assert "session 2" in naively("split_header", process)[1]
