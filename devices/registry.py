@@ -8,6 +8,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout, AdapterClass
 
 BUILT_IN: dict[str, str] = {
+    "kortex": "devices.kortex:KortexArm",
     "mqtt_agent": "devices.mqtt_agent:MqttAgents",
     "simulated": "devices.simulated:SimulatedArm",
 }
