@@ -10,6 +10,7 @@ from devices.conformance.adapter_rig import AdapterRig
 from devices.conformance.kinova import KINOVA
 from devices.conformance.run import MakeRig
 from devices.simulated import SimulatedArm
+from tests.devices.mqtt_agent.memory_bus import make_mqtt_agent
 from tests.virtual_plant import PatientLoop
 
 
@@ -33,5 +34,8 @@ async def make_simulated(directory: Path) -> Rig:
     return AdapterRig(SimulatedArm, directory, KINOVA, model="gen3_7dof")
 
 
-RIGS: dict[str, RigKind] = {"simulated": RigKind(make_simulated)}
+RIGS: dict[str, RigKind] = {
+    "simulated": RigKind(make_simulated),
+    "mqtt_agent": RigKind(make_mqtt_agent),
+}
 """By name; `scripts/suite` shows them in this order."""
