@@ -229,10 +229,10 @@ class MqttAgentArm:
     def _hear_again(self) -> None:
         self._deaf_timer = None
         self._second = (0.0, 0)
-        self._next_n = None
         unheard, self._unheard = self._unheard, {}
         for leaf, (payload, retained) in unheard.items():
             self.heard(leaf, payload, retained=retained)
+        self._next_n = None
         self._settle("")
 
     # ------------------------------------------------------------------ what the service hears

@@ -81,7 +81,7 @@ class MemoryBus:
 
     def _greet(self, arm: str, listener: BusListener) -> None:
         listener.bus_changed(up=True)
-        for (name, leaf), payload in self._retained.items():
+        for (name, leaf), payload in sorted(self._retained.items(), reverse=True):  # as the service subscribes
             if name == arm:
                 listener.heard(leaf, payload, retained=True)
 
