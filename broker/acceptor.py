@@ -9,7 +9,7 @@ import structlog
 from broker.admission import check_options, check_policy, check_values, deadline_us, method_of, request_of
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival, decode, presumed_codec
-from broker.jobs import ChangeJob, Waiter
+from broker.jobs import Waiter, job_of
 from broker.ledger import Ledger
 from broker.mqtt_link import InboundMessage, MqttLink
 from broker.notices import Notices
@@ -21,8 +21,9 @@ from broker.settler import Settler
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS
-from handlers.outcome import Answer, Outcome, Proposal
+from handlers.config_items import held_by_service
+from handlers.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.pending import waiting_warnings
 from handlers.request import Request
 from handlers.rpc import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
@@ -148,10 +149,10 @@ class Acceptor:
         request = request_of(arrival, self._settings)
         outcome = rpc.decide(_NOWHERE if session is None else session.state, request)
         if arrival.envelope.dry_run and rpc.access is Access.WRITE:
-            outcome = _checked(rpc, outcome)
+            outcome = _checked(rpc, session, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
-        elif isinstance(outcome, Proposal):
+        elif isinstance(outcome, Proposal | Restoration):
             self._change(arrival, session, request, outcome, expires_us)
         else:
             self._order(arrival, session, request, outcome)
@@ -257,36 +258,22 @@ class Acceptor:
         self._ledger.store.flush_soon()
 
     def _change(
-        self, arrival: Arrival, session: ArmSession, request: Request, proposal: Proposal, expires_us: int
+        self, arrival: Arrival, session: ArmSession, request: Request, outcome: Proposal | Restoration, expires_us: int
     ) -> None:
         """Put an accepted change into the queue of its arm, with its request row."""
         row = self._request_row(arrival)
         address = arrival.address(self._topics)
         clock = self._ledger.clock
         remaining_us = expires_us - clock.now_us()
-        job = ChangeJob(
-            n=self._ledger.new_change(),
-            request_n=row.n,
-            rev=0,
-            slot=proposal.slot,
-            item=ITEMS[proposal.slot[0]],
-            verb=proposal.verb,
-            wanted=proposal.value,
-            loosening=proposal.loosening,
-            unchanged=proposal.unchanged,
-            author=request.author,
-            request_id=request.request_id,
-            method=request.method,
-            reason=request.envelope.reason,
-            warnings=proposal.warnings,
-            expires=clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0,
-            at_us=arrival.at_us,
-        )
+        expires = clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0
+        job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)
 
 
-def _checked(rpc: Rpc, outcome: Outcome) -> Answer:
+def _checked(rpc: Rpc, session: ArmSession | None, outcome: Outcome) -> Answer:
     """The answer of a dry run: it would have been accepted."""
     warnings = outcome.warnings if isinstance(outcome, Proposal) else ()
+    if isinstance(outcome, Proposal) and session is not None and not held_by_service(session.state, outcome.slot[0]):
+        warnings += waiting_warnings(session.state)
     return Answer(Empty() if rpc.reply is not None else {}, Stage.CHECKED, warnings)

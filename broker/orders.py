@@ -1,20 +1,24 @@
 """What handlers order of the shell: handles, queries, faults."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from broker.arm_session import ArmSession
 from broker.blobs import unpack
-from broker.documents import Documents
 from broker.ledger import Ledger
 from broker.notices import Notices
+from broker.parking import Parking
 from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.config_items import ITEMS, slot_name
 from handlers.outcome import (
     Answer,
+    ArmOrder,
     CloseHandle,
+    ConfirmOrder,
+    DiscardOrder,
     EventsQuery,
     FaultOrder,
     HistoryQuery,
@@ -22,9 +26,10 @@ from handlers.outcome import (
     Outcome,
 )
 from handlers.request import Request
+from schema.arms import Fault
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
-from schema.envelope import Stage
+from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.messages import Empty, NotificationHandle
 
@@ -36,16 +41,19 @@ PAGE_BYTES = 60_000 - 2_000
 class Orders:
     """Carries out orders at once."""
 
-    def __init__(self, ledger: Ledger, notices: Notices, documents: Documents) -> None:
+    def __init__(
+        self, ledger: Ledger, notices: Notices, parking: Parking, confirm_arm: Callable[[ArmSession, Author], None]
+    ) -> None:
         self._ledger = ledger
         self._notices = notices
-        self._documents = documents
+        self._parking = parking
+        self._confirm_arm = confirm_arm
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
 
         Raises:
-            BrokerError: the simulated arm refuses the fault.
+            BrokerError: the simulated arm refuses the fault; what keeps another arm from being confirmed.
         """
         match order:
             case OpenHandle(topic):
@@ -54,19 +62,21 @@ class Orders:
             case CloseHandle(identifier):
                 self._notices.close(identifier)
                 return Answer(Empty(), Stage.STORED)
+            case ConfirmOrder(rev):
+                self._parking.confirm(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case DiscardOrder(rev):
+                self._parking.discard(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case ArmOrder():
+                self._confirm_arm(session, request.author)
+                return Answer(Empty(), Stage.STORED)
             case HistoryQuery():
                 return self._history(session, order)
             case EventsQuery():
                 return self._events(session, order)
             case FaultOrder(fault):
-                adapter = session.adapter
-                if not isinstance(adapter, FaultyArm):
-                    raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
-                try:
-                    adapter.inject(fault)
-                except ArmRefusedError as refused:
-                    own = (refused.code, refused.sub_code, refused.name)
-                    raise BrokerError("arm_refused", str(refused), own=own) from refused
+                _misbehave(session, fault)
                 return Answer({}, Stage.STORED)
             case _:
                 raise TypeError(type(order).__name__)
@@ -89,13 +99,31 @@ class Orders:
         )
 
 
+def _misbehave(session: ArmSession, fault: Fault) -> None:
+    """Tell a simulated arm to misbehave.
+
+    Raises:
+        BrokerError: it is not simulated, or refuses the fault.
+    """
+    adapter = session.adapter
+    if not isinstance(adapter, FaultyArm):
+        raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
+    try:
+        adapter.inject(fault)
+    except ArmRefusedError as refused:
+        own = (refused.code, refused.sub_code, refused.name)
+        raise BrokerError("arm_refused", str(refused), own=own) from refused
+
+
 def _past(change: PastChange) -> dict[str, Any]:
     """One entry of GetHistory."""
     item = ITEMS.get(change.key)
 
     def value(blob: bytes | None) -> Any:
-        if blob is None or item is None:
+        if blob is None:
             return None
+        if item is None:  # what became of all items in a RestoreFactory
+            return msgspec.json.decode(blob)
         return bare(unpack(blob, item.message), item.field)
 
     return {

@@ -10,9 +10,12 @@ import structlog
 
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
+from broker.adoption import Adoption
 from broker.arm_session import ArmSession
 from broker.clock import Clock
 from broker.documents import NAMES, Documents
+from broker.drift import Drift
+from broker.fences import Fences
 from broker.fleet import Fleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.ledger import Ledger
@@ -26,7 +29,7 @@ from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
 from broker.reconciler import Reconciler
 from broker.replies import JSON, Replies
-from broker.settings import Settings
+from broker.settings import REAPPLY, Settings
 from broker.settler import Settler
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
@@ -74,18 +77,22 @@ class Service:
             ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
+        fences = Fences(ledger)
+        fences.raised = self._publish_self
+        adoption = Adoption(ledger, documents, settler.parking, fences, self._publish_factsheet)
+        self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._reconciler = Reconciler(
             ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
-            describe=self._publish_factsheet,
+            adoption=adoption, release=self._release,
         )  # fmt: skip
-        settler.reach = self._reconciler.reach
-        settler.endings.describe = self._publish_factsheet
+        settler.exchange.reach, settler.exchange.lost = self._reconciler.reach, self._reconciler.lost
+        settler.endings.describe, settler.endings.on_foreign = self._publish_factsheet, self._drift.look
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, documents), notices=notices,
+            orders=Orders(ledger, notices, settler.parking, self._reconciler.confirm_arm), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -107,6 +114,11 @@ class Service:
     async def forward(self, session: ArmSession, job: ForwardJob) -> None:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
+
+    def _release(self, session: ArmSession) -> None:
+        """The arm is there, ready and read: what waits for it goes on."""
+        self._settler.parking.release(session)
+        self._drift.look(session)
 
     # ------------------------------------------------------------------ life
 
@@ -162,6 +174,7 @@ class Service:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
         self._reconciler.close()
+        self._drift.close()
         if drain:
             await self._settle()
             self._publish_presence("offline")
@@ -224,8 +237,7 @@ class Service:
 
     def _publish_all(self) -> None:
         """Everything retained."""
-        self._publish_presence("online")
-        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._loaded.epoch))
+        self._publish_self()
         self._retain(self._topics.meta("errors"), self_description.errors())
         self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
         for session in self.sessions.values():
@@ -233,8 +245,13 @@ class Service:
             self._documents.mark(session, *names)
             self._publish_factsheet(session)
 
+    def _publish_self(self) -> None:
+        """What names the epoch."""
+        self._publish_presence("online")
+        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._ledger.epoch))
+
     def _publish_presence(self, state: str) -> None:
-        document = self_description.presence(state, self._since_us, self._loaded.epoch)
+        document = self_description.presence(state, self._since_us, self._ledger.epoch)
         self._retain(self._topics.service(self._settings.instance), document)
 
     def _publish_factsheet(self, session: ArmSession) -> None:

@@ -69,4 +69,38 @@ class FaultOrder(msgspec.Struct, frozen=True, gc=False):
     fault: Fault
 
 
-Outcome = Answer | Proposal | OpenHandle | CloseHandle | HistoryQuery | EventsQuery | FaultOrder
+class ConfirmOrder(msgspec.Struct, frozen=True, gc=False):
+    """Let the held change of a revision go out after all; 0 = all of them."""
+
+    rev: int
+
+
+class DiscardOrder(msgspec.Struct, frozen=True, gc=False):
+    """End the pending change of a revision, 0 = all of them."""
+
+    rev: int
+
+
+class ArmOrder(msgspec.Struct, frozen=True, gc=False):
+    """Take the arm that answers for the one that was known."""
+
+
+class Restoration(msgspec.Struct, frozen=True, gc=False):
+    """An accepted return of several slots to what the arm came with, in this order."""
+
+    slots: tuple[Slot, ...]
+
+
+Outcome = (
+    Answer
+    | Proposal
+    | OpenHandle
+    | CloseHandle
+    | HistoryQuery
+    | EventsQuery
+    | FaultOrder
+    | ConfirmOrder
+    | DiscardOrder
+    | ArmOrder
+    | Restoration
+)

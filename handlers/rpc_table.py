@@ -6,6 +6,7 @@ from handlers import (
     command_check,
     control_mode,
     explain,
+    factory,
     items,
     joint_limits,
     joint_parameters,
@@ -13,6 +14,7 @@ from handlers import (
     kinematic_limits,
     kinematics,
     notifications,
+    pending,
     queries,
     simulation,
     trajectory_check,
@@ -94,12 +96,16 @@ _EXPLICIT = (
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first"),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
+    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`"),
+    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`"),
+    Rpc("ConfirmArm",                  WRITE, Empty,                  Empty,                pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending"),
+    Rpc("RestoreFactory",              WRITE, Empty,                  None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first"),
     Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave"),
 )
 # fmt: on
 
 UNIMPLEMENTED = (
-    "RestoreFactory", "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm", "ReleaseArm",
+    "SetAuthority", "HoldArm", "ReleaseArm",
 )  # fmt: skip
 """Methods that are described but not there yet: refused by name."""
 
@@ -131,6 +137,10 @@ SERVICE_METHODS = HELD_METHODS | {
     "GetSkeleton",
     "CheckTrajectory",
     "CheckCommand",
+    "ConfirmPending",
+    "DiscardPending",
+    "ConfirmArm",
+    "RestoreFactory",
 }
 """Methods beyond the thirty of Kinova; all but SetControlMode need nothing of the arm."""
 
