@@ -9,7 +9,6 @@ from broker.arm_session import ArmSession, Found
 from broker.blobs import pack, pack_description
 from broker.documents import NAMES, Documents
 from broker.fences import Fences
-from broker.jobs import ChangeJob
 from broker.ledger import Ledger
 from broker.parking import Parking
 from broker.principals import FOREIGN_USER
@@ -102,7 +101,7 @@ class Adoption:
         self._documents.mark(session, "config", "reported", "mode")
 
     def confirm(self, session: ArmSession, by: Author) -> None:
-        """Take the arm that answers for the one that was known: what it holds is desired, what was pending is discarded.
+        """Take the arm that answers for the known one: what it holds is desired, what was pending is discarded.
 
         Raises:
             BrokerError: arm_away: it has not answered yet; held: its limits cannot be used.

@@ -9,7 +9,7 @@ from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter, Snapshot
 from handlers.arm_state import ArmState
 from handlers.provenance import NOBODY, Setter, Stamp, set_by
-from schema.arms import Description
+from schema.arms import Authority, Description
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -29,6 +29,10 @@ class ArmSession:
     adapter: ArmAdapter
     model: str = ""
     """The model that the settings name."""
+    file_authority: Authority = Authority.CONTROL
+    """The authority that the settings name, or their default."""
+    told_ready: bool = True
+    """Whether the arm takes changes, as it told last since it was connected."""
     met: bool = False
     """Whether the arm answered since this start, or is known to be away."""
     mode_by: Author | None = None
@@ -49,8 +53,6 @@ class ArmSession:
     jobs: deque[Job] = field(default_factory=deque)
     parked: list[ChangeJob] = field(default_factory=list)
     """Pending changes outside the queue, oldest first."""
-    busy: bool = False
-    """Whether the arm told that it takes no change, as it does while it moves."""
     found: Found | None = None
     """The arm that answers in the place of the one that is known."""
     fence: tuple[int, int] = (0, 0)

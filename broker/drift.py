@@ -11,7 +11,7 @@ from broker.settler import Settler
 from handlers.config_items import ITEMS, held_by_service
 from handlers.direction import is_loosening
 from handlers.settling import equal
-from schema.arms import Slot, Verb
+from schema.arms import Authority, Slot, Verb
 from schema.envelope import Author
 from schema.errors import BrokerError
 
@@ -53,7 +53,8 @@ class Drift:
     def _reapply(self, session: ArmSession) -> None:
         del self._timers[session.arm]
         state = session.state
-        if not (state.adopted and state.online and state.ready) or state.held:
+        free = state.authority is Authority.CONTROL and state.hold is None
+        if not (free and state.adopted and state.online and state.ready) or state.held:
             return
         drifted = [slot for slot in state.reported if _drifted(session, slot)]
         if not drifted:

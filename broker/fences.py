@@ -11,7 +11,7 @@ log = structlog.get_logger()
 
 
 class Fences:
-    """Raises the epoch, or the command number of one arm, where an arm knows a higher one: it would refuse lower ones."""
+    """Raises the epoch, or the command number of one arm, above what an arm knows: it would refuse lower ones."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -7,6 +7,7 @@ from devices.adapter import ArmFleet, FleetContext
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
+from schema.arms import Authority
 
 SIMULATED = "simulated"
 
@@ -34,6 +35,7 @@ class Fleet:
             if simulated:
                 options.setdefault("latency_ms", settings.sim.latency_ms)
             adapter = fleet.arm(arm.id, arm.model, options)
+            authority = Authority(arm.authority or adapter_class(arm.adapter).about.authority)
             state = ArmState(
                 arm=arm.id,
                 adapter=arm.adapter,
@@ -46,8 +48,9 @@ class Fleet:
                 faults_allowed=simulated and settings.sim.faults,
                 handles=handles,
                 sources=files.sources(arm),
+                authority=authority,
             )
-            self.sessions[arm.id] = ArmSession(state, adapter, model=arm.model)
+            self.sessions[arm.id] = ArmSession(state, adapter, model=arm.model, file_authority=authority)
 
     async def close(self) -> None:
         """Close every adapter, then what they share."""

@@ -6,11 +6,13 @@ from broker.arm_session import ArmSession
 from broker.clock import Clock
 from broker.endings import MODE_KEY
 from broker.jobs import ChangeJob, RestoreJob
+from handlers.authority import barring, below_control, held_by
 from handlers.config_items import held_by_service
 from handlers.direction import is_loosening
 from handlers.items import check_presence, held_arm
 from handlers.pending import waiting_warnings
-from schema.arms import Verb
+from handlers.refusals import NOTHING_CHANGED
+from schema.arms import Authority, Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError
 
@@ -48,7 +50,7 @@ class Obstacles:
         if job.expires and job.expires <= self._clock.monotonic():
             return End(expired(session), "expired")
         if (error := self._waiting_for(session, job)) is not None:
-            return Park(_short(error), waiting_warnings(session.state)) if _can_wait(job) else End(error, "refused")
+            return _park(session, error) if _can_wait(job) else End(error, "refused")
         if job.recovered and not _can_wait(job):
             text = f"the service restarted before {session.arm} was told. Nothing was changed."
             return End(BrokerError("expired", text), "expired")
@@ -57,15 +59,20 @@ class Obstacles:
         if (job.again or job.reverts != session.reverts) and job.wanted is not None:
             try:
                 job.item.check(session.state, job.wanted)
-            except BrokerError as error:
-                return End(error, "refused")
+            except BrokerError as refusal:
+                return End(refusal, "refused")
         return None
 
     def _waiting_for(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
-        """What must come first: the arm that is known, there, and ready. What the service holds needs no arm."""
+        """What must come first: the arm that is known, leave to write to it, and the arm there and ready.
+
+        What the service holds needs no arm.
+        """
         state = session.state
         if state.held:
             return held_arm(state)
+        if (error := self._access(session, job)) is not None:
+            return error
         if state.online and state.ready:
             return None
         if not isinstance(job, RestoreJob) and held_by_service(state, job.slot[0]):
@@ -75,6 +82,20 @@ class Obstacles:
         except BrokerError as error:
             return error
         return None
+
+    def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+        """The refusal that the authority over the arm or somebody's lock on it gives."""
+        state = session.state
+        if state.authority is not Authority.CONTROL:
+            return below_control(state)
+        if state.hold is None:
+            return None
+        hold = barring(state, job.author.user, self._clock.now_us())
+        return None if hold is None else held_by(state, hold)
+
+    def free(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether the authority over the arm and the lock on it let this change go to the arm."""
+        return self._access(session, job) is None
 
     def bars(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether a change must not be sent any more unless somebody confirms it: a mode, a Reset, an old loosening."""
@@ -96,9 +117,10 @@ def _can_wait(job: ChangeJob) -> bool:
     return job.slot[0] != MODE_KEY and job.verb is Verb.SET
 
 
-def _short(error: BrokerError) -> str:
-    """Why, without what it means for a refused change."""
-    return error.message.removesuffix(" Nothing was changed.").removesuffix(".")
+def _park(session: ArmSession, error: BrokerError) -> Park:
+    """Let a change wait for what a refused one would be refused for."""
+    why = error.message.removesuffix(f" {NOTHING_CHANGED}").removesuffix(".")
+    return Park(why, waiting_warnings(session.state) or (Warned("DEVICE_NOT_READY", why),))
 
 
 def expired(session: ArmSession) -> BrokerError:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.blobs import unpack
 from broker.ledger import Ledger
 from broker.notices import Notices
@@ -16,14 +17,17 @@ from handlers.config_items import ITEMS, slot_name
 from handlers.outcome import (
     Answer,
     ArmOrder,
+    AuthorityOrder,
     CloseHandle,
     ConfirmOrder,
     DiscardOrder,
     EventsQuery,
     FaultOrder,
     HistoryQuery,
+    HoldOrder,
     OpenHandle,
     Outcome,
+    ReleaseOrder,
 )
 from handlers.request import Request
 from schema.arms import Fault
@@ -42,10 +46,17 @@ class Orders:
     """Carries out orders at once."""
 
     def __init__(
-        self, ledger: Ledger, notices: Notices, parking: Parking, confirm_arm: Callable[[ArmSession, Author], None]
+        self,
+        ledger: Ledger,
+        notices: Notices,
+        *,
+        authorities: Authorities,
+        parking: Parking,
+        confirm_arm: Callable[[ArmSession, Author], None],
     ) -> None:
         self._ledger = ledger
         self._notices = notices
+        self._authorities = authorities
         self._parking = parking
         self._confirm_arm = confirm_arm
 
@@ -77,6 +88,9 @@ class Orders:
                 return self._events(session, order)
             case FaultOrder(fault):
                 _misbehave(session, fault)
+                return Answer({}, Stage.STORED)
+            case AuthorityOrder() | HoldOrder() | ReleaseOrder():
+                self._authorities.carry_out(session, request, order)
                 return Answer({}, Stage.STORED)
             case _:
                 raise TypeError(type(order).__name__)

@@ -79,7 +79,7 @@ class Reconciler:
 
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state
-        session.busy = link.online and not link.ready
+        session.told_ready = link.ready
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return
@@ -153,6 +153,7 @@ class Reconciler:
         try:
             async with self._contacts:
                 if connect:
+                    session.told_ready = True
                     description = await session.adapter.connect()
                 snapshot = await session.adapter.read_all()
         except ArmError as error:
@@ -169,7 +170,7 @@ class Reconciler:
             self._set_presence(session, online=True, ready=False)
             return True
         self._take_snapshot(session, snapshot)
-        self._set_presence(session, online=True, ready=not session.busy)
+        self._set_presence(session, online=True, ready=session.told_ready)
         if session.state.ready:
             self._release(session)
         return True

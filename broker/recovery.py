@@ -49,8 +49,8 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
         if (session := sessions.get(item.arm)) is not None:
             restore_item(session, item)
     for first in loaded.firsts:
-        if (session := sessions.get(first.arm)) is not None and (item := ITEMS.get(first.key)) is not None:
-            session.state.first[first.key, first.mode] = unpack(first.value, item.message)
+        if (session := sessions.get(first.arm)) is not None and first.key in ITEMS:
+            session.state.first[first.key, first.mode] = unpack(first.value, ITEMS[first.key].message)
     for (arm_id, topic), seq in loaded.topic_heads.items():
         if (session := sessions.get(arm_id)) is not None:
             session.heads[topic] = seq

@@ -94,7 +94,7 @@ class Restoring:
         return self._take(session, step, read, ending)
 
     async def _found(self, session: ArmSession, step: ChangeJob) -> str:
-        """What an earlier run left in one slot: a new value is taken for ours, what is as before was perhaps not sent."""
+        """What an earlier run left in one slot: a new value is taken for ours, the old one perhaps was not sent."""
         read = await self._exchange.read_back(session, step)
         ending = self._exchange.ending(session, step, step.wanted, read)
         return "expired" if ending is Ending.REFUSED else self._take(session, step, read, ending)

@@ -12,6 +12,7 @@ from broker import recovery, self_description
 from broker.acceptor import Acceptor
 from broker.adoption import Adoption
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.clock import Clock
 from broker.documents import NAMES, Documents
 from broker.drift import Drift
@@ -64,9 +65,8 @@ class Service:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
-        self._opened = False
+        self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
-        self._since_us = clock.now_us()
         self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop)
         self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
@@ -90,9 +90,14 @@ class Service:
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
+        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=self._release)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, settler.parking, self._reconciler.confirm_arm), notices=notices,
+            orders=Orders(
+                ledger, notices, authorities=self._authorities, parking=settler.parking,
+                confirm_arm=self._reconciler.confirm_arm,
+            ),
+            notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -116,9 +121,12 @@ class Service:
         await self._reconciler.forward(session, job)
 
     def _release(self, session: ArmSession) -> None:
-        """The arm is there, ready and read: what waits for it goes on."""
-        self._settler.parking.release(session)
-        self._drift.look(session)
+        """What waits for an arm goes on if it is there and ready."""
+        state = session.state
+        if state.online and state.ready and not state.held:
+            self._settler.parking.release(session)
+            self._drift.look(session)
+        self._queues.kick(session)
 
     # ------------------------------------------------------------------ life
 
@@ -129,6 +137,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
         """
         recovery.restore(self.sessions, self._loaded)
+        self._authorities.restore(self.sessions.values(), self._loaded.meta)
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
@@ -209,6 +218,7 @@ class Service:
             task.cancel()
         self._queues.cancel()
         self._settler.close()
+        self._authorities.close()
         self._documents.close()
         self._outbox.close()
 

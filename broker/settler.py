@@ -252,7 +252,7 @@ class Settler:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.exchange.read_back(session, job)
         ending = self.exchange.ending(session, job, job.wanted, read)
-        ready = session.state.ready and not session.state.held
+        ready = session.state.ready and not session.state.held and self._obstacles.free(session, job)
         if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
             try:
                 await self.exchange.write(session, job)

@@ -125,7 +125,7 @@ class ArmAdapter(Protocol):
     """How long its calls take at most."""
 
     async def connect(self) -> Description:
-        """Open the link and describe the arm.
+        """Open the link and describe the arm; one that takes no change now tells a `LinkState` before this returns.
 
         Raises:
             ArmAwayError: no link.

@@ -94,7 +94,7 @@ def by_item(outcomes: Mapping[Slot, str]) -> dict[str, str]:
 
 
 def shortfall(state: ArmState, outcomes: Mapping[Slot, str]) -> BrokerError | None:
-    """The error of a RestoreFactory that did not restore every slot: the kind of the worst, and all of them in words."""
+    """The error of a RestoreFactory that missed slots: the kind of the worst, and all of them in words."""
     missed = {slot: outcome for slot, outcome in outcomes.items() if outcome not in RESTORED}
     if not missed:
         return None

@@ -80,7 +80,7 @@ def confirm_arm(state: ArmState, _request: Request) -> ArmOrder:
     """ConfirmArm: the arm that answers is adopted.
 
     Raises:
-        BrokerError: arm_not_read; revision_conflict if the arm is not held; arm_away; held if its limits cannot be used.
+        BrokerError: arm_not_read; held: its limits cannot be used; revision_conflict: it is not held; arm_away.
     """
     if state.unfit:
         raise held_arm(state)

@@ -39,14 +39,19 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     refusal: Refusal | None = None
 
 
-class ArmMemory:
-    """What one arm keeps: the slots that were ever set, and the entry of its last command."""
+SWAPS = "swaps"
+"""The key of an entry whose `mode` says how often another arm took the place of the first one."""
 
-    __slots__ = ("items", "last")
+
+class ArmMemory:
+    """What one arm keeps: the slots that were ever set, the entry of its last command, and how often it was swapped."""
+
+    __slots__ = ("items", "last", "swaps")
 
     def __init__(self) -> None:
         self.items: dict[Slot, Message] = {}
         self.last: Entry | None = None
+        self.swaps = 0
 
     def follow(self, entry: Entry) -> None:
         """Take over one entry."""
@@ -54,6 +59,8 @@ class ArmMemory:
             self.items[entry.key, entry.mode] = entry.value
         if entry.pair is not None:
             self.last = entry
+        if entry.key == SWAPS:
+            self.swaps = entry.mode
 
 
 class SimulatedStore:
@@ -160,5 +167,7 @@ class SimulatedStore:
         for serial, memory in self._arms.items():
             if memory.last is not None:
                 entries.append(memory.last)
+            if memory.swaps:
+                entries.append(Entry(serial, SWAPS, memory.swaps, None, None))
             entries += [Entry(serial, key, mode, value, None) for (key, mode), value in memory.items.items()]
         return entries

@@ -167,7 +167,7 @@ async def test_an_arm_can_be_opened_again_after_closing(fleet: SimulatedFleet) -
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        (Fault("clamp"), "fault clamp is not simulated"),
+        (Fault("dance"), "fault dance is not simulated"),
         (Fault("foreign_change", slot=GRAVITY), "needs a slot and a value"),
         (Fault("foreign_change", value=GravityVector()), "needs a slot and a value"),
     ],
