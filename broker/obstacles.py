@@ -55,7 +55,7 @@ class Obstacles:
             text = f"the service restarted before {session.arm} was told. Nothing was changed."
             return End(BrokerError("expired", text), "expired")
         if job.again and not job.unchanged and self.bars(session, job):
-            return Park(f"it would loosen, and is older than {self._max_age_us // 1_000_000} s", (), held=True)
+            return _hold(self._max_age_us)
         if (job.again or job.reverts != session.reverts) and job.wanted is not None:
             try:
                 job.item.check(session.state, job.wanted)
@@ -121,6 +121,12 @@ def _park(session: ArmSession, error: BrokerError) -> Park:
     """Let a change wait for what a refused one would be refused for."""
     why = error.message.removesuffix(f" {NOTHING_CHANGED}").removesuffix(".")
     return Park(why, waiting_warnings(session.state) or (Warned("DEVICE_NOT_READY", why),))
+
+
+def _hold(max_age_us: int) -> Park:
+    """Let an old change wait until somebody says whether it is still wanted."""
+    why = f"it may loosen, and is older than {max_age_us // 1_000_000} s"
+    return Park(why, (Warned("DEVICE_NOT_READY", f"{why}: it waits for ConfirmPending or DiscardPending"),), held=True)
 
 
 def expired(session: ArmSession) -> BrokerError:

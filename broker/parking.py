@@ -11,6 +11,7 @@ from broker.replies import Replies
 from broker.store.rows import ChangeState
 from handlers.direction import is_loosening
 from handlers.pending import ALL
+from handlers.refusals import NOTHING_CHANGED
 from schema.arms import Verb
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
@@ -48,7 +49,7 @@ class Parking:
         """A change that was in the queue cannot begin: it waits, and says so to everybody who waits for its reply."""
         newer = self._newer(session, job, obstacle)
         if newer is not None:
-            self._supersede(session, job, newer.rev)
+            self._endings.failed(session, job, _superseded(session, job, newer.rev), "superseded", None)
             return
         self.place(session, job, obstacle)
         self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.ACCEPTED)
@@ -76,11 +77,7 @@ class Parking:
     def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
         """A newer change of a slot ends the older ones that are parked, without a write."""
         for job in [one for one in session.parked if one.n < newer.n and one.slot in newer.places]:
-            self._supersede(session, job, newer.rev)
-
-    def _supersede(self, session: ArmSession, job: ChangeJob, rev: int) -> None:
-        text = f"a newer change of {job.slot[0]}, revision {rev}, took its place before {session.arm} was told"
-        self._end(session, job, BrokerError("overwritten", f"{text}. Nothing was changed."), "superseded")
+            self._end(session, job, _superseded(session, job, newer.rev), "superseded")
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
         """End the parked change of a revision, or all of them, because somebody said so."""
@@ -89,7 +86,7 @@ class Parking:
 
     def discarded(self, session: ArmSession, job: ChangeJob, who: str) -> None:
         """End one change because somebody said so."""
-        self._end(session, job, BrokerError("held", f"{who} discarded it. Nothing was changed."), "discarded")
+        self._end(session, job, BrokerError("held", f"{who} discarded it. {NOTHING_CHANGED}"), "discarded")
 
     def _end(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str) -> None:
         session.take_out(job)
@@ -127,6 +124,11 @@ class Parking:
         job.held, job.why = False, ""
         session.jobs.insert(_place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
+
+
+def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
+    text = f"a newer change of {job.slot[0]}, revision {rev}, took its place before {session.arm} was told"
+    return BrokerError("overwritten", f"{text}. {NOTHING_CHANGED}")
 
 
 def _place_of(session: ArmSession, job: ChangeJob) -> int:

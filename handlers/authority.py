@@ -89,10 +89,10 @@ def is_checked_only(state: ArmState, rpc: Rpc) -> bool:
 def checked(state: ArmState, rpc: Rpc, outcome: Outcome) -> Answer:
     """The answer of a dry run, or of a write below control: it would have been accepted."""
     warnings = outcome.warnings if isinstance(outcome, Proposal) else ()
-    if isinstance(outcome, Proposal) and not held_by_service(state, outcome.slot[0]):
-        warnings += waiting_warnings(state)
     if is_checked_only(state, rpc):
         warnings = (*warnings, _told(state, outcome))
+    elif isinstance(outcome, Proposal) and not held_by_service(state, outcome.slot[0]):
+        warnings += waiting_warnings(state)
     return Answer(Empty() if rpc.reply is not None else {}, Stage.CHECKED, warnings)
 
 

@@ -109,9 +109,6 @@ _EXPLICIT = (
 )
 # fmt: on
 
-UNIMPLEMENTED: tuple[str, ...] = ()
-"""Methods that are described but not there yet: refused by name."""
-
 
 def _table(rows: list[Rpc]) -> dict[str, Rpc]:
     """The rows by name.
