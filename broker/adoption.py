@@ -21,6 +21,7 @@ from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_sources import SETTINGS_USER
 from handlers.provenance import Setter, Stamp
 from handlers.refusals import NOTHING_CHANGED
+from handlers.rpc_table import SERVICE_METHODS
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
@@ -83,6 +84,8 @@ class Adoption:
         return _unfit(session)
 
     def _keep(self, session: ArmSession, description: Description) -> None:
+        session.state.methods = session.adapter.methods | SERVICE_METHODS
+        session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
         session.description = pack_description(description, session.state.described_at_us)
         self._fences.respect(session, description.fence)
