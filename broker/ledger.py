@@ -10,7 +10,7 @@ from broker.blobs import pack, pack_setters
 from broker.clock import Clock
 from broker.documents import Documents
 from broker.event_parts import known_mode
-from broker.jobs import ChangeJob, Phase
+from broker.jobs import ChangeJob, Phase, RestoreJob
 from broker.notices import Notices
 from broker.outbox import Outbox, Publication
 from broker.principals import Principals
@@ -32,6 +32,8 @@ from schema.messages import (
 )
 
 _MICRO = 1_000_000
+RESTORE = "restore"
+"""Verb of the row of a RestoreFactory."""
 
 
 class Ledger:
@@ -69,6 +71,12 @@ class Ledger:
         else:
             self.store.batch.on_commit(callback)
             self.store.flush_soon()
+
+    def raise_epoch(self, epoch: int) -> None:
+        """Begin a higher epoch; it shares the commit of the first that is numbered in it."""
+        self.epoch = self.documents.epoch = epoch
+        self.store.batch.raise_epoch(epoch)
+        self.store.flush_soon()
 
     def audit(self, **entry: object) -> None:
         """Append to the audit chain."""
@@ -111,6 +119,14 @@ class Ledger:
             state.desired_by[slot] = setter
         return state.rev
 
+    def desire_anew(self, session: ArmSession, job: ChangeJob) -> int:
+        """Let the values of all places of a change come from one new revision, whatever they will be."""
+        state = session.state
+        state.rev += 1
+        for slot in job.places:
+            state.last_rev[slot] = state.desired_rev[slot] = state.rev
+        return state.rev
+
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
         """Give a change its command number; the first byte goes out only after the commit."""
         session.cmd_seq += 1
@@ -120,18 +136,18 @@ class Ledger:
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands."""
-        after = job.wanted
+        reported = session.state.reported.get(job.slot)
         self.store.batch.add_change(
             ChangeRow(
                 n=job.n,
                 request_n=job.request_n,
                 arm=session.arm,
                 rev=job.rev,
-                verb=job.verb.value,
+                verb=RESTORE if isinstance(job, RestoreJob) else job.verb.value,
                 key=job.slot[0],
                 mode=job.slot[1],
-                before=pack(session.state.reported[job.slot]),
-                after=pack(after) if after is not None else None,
+                before=pack(reported) if reported is not None else None,
+                after=job.record,
                 state=ChangeState.WRITING if job.phase is Phase.WRITING else ChangeState.ACCEPTED,
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
@@ -161,7 +177,7 @@ class Ledger:
                 state=state,
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
-                after=pack(job.wanted) if job.wanted is not None else None,
+                after=job.record,
                 outcome=outcome,
                 seq=seq,
                 settled_at_us=self.clock.now_us() if settled else 0,
