@@ -19,6 +19,8 @@ from broker.documents import Documents
 from broker.drift import Drift
 from broker.fences import Fences
 from broker.fleet import Fleet
+from broker.fleet_change import FleetChange, Parts
+from broker.fleet_check import CheckedFleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.ledger import Ledger
 from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
@@ -104,6 +106,19 @@ class Service:
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
+        self._fleet_change = FleetChange(
+            Parts(
+                ledger,
+                self._fleet,
+                queues,
+                settler,
+                self._reconciler,
+                self._drift,
+                self._authorities,
+                announcer,
+                loaded,
+            )
+        )
 
     # ------------------------------------------------------------------ the worker of the queues
 
@@ -132,6 +147,15 @@ class Service:
         self._queues.kick(session)
 
     # ------------------------------------------------------------------ life
+
+    async def follow_settings(self, checked: CheckedFleet) -> Settings:
+        """Follow new settings while requests are served; the settings that count now.
+
+        What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
+        """
+        self._acceptor.follow(checked.settings)
+        self._settings = await self._fleet_change.follow(self._settings, checked)
+        return self._settings
 
     async def start(self) -> None:
         """Restore, connect, publish what is owed, reach the arms, then take requests.
