@@ -43,9 +43,12 @@ async def follow(plant: Plant, *changes: Callable[[Settings], Settings]) -> None
 
 
 async def online(plant: Plant, arm: str, after: int = 0) -> Any:
-    return await plant.document(
-        f"state/{arm}/presence", lambda state: bool(state) and state["state"] == "online", after
-    )
+    """The first document that says that an arm is there."""
+
+    def is_online(state: Any) -> bool:
+        return bool(state) and state["state"] == "online"
+
+    return await plant.document(f"state/{arm}/presence", is_online, after)
 
 
 def topics(plant: Plant, arm: str, after: int) -> set[str]:
@@ -71,6 +74,7 @@ def test_an_added_arm_is_reached_and_takes_changes(tmp_path: Path) -> None:
 
 def test_a_removed_arm_is_forgotten_and_what_waits_is_discarded(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
+        await plant.turn(5)
         handle = await plant.call("r1", "ControlConfigurationTopic", {"type": "NOTIFICATION_TYPE_EVENT"})
         assert handle["ok"], handle
         await plant.call("r1", *SPEED)
@@ -120,6 +124,7 @@ def test_an_arm_that_hangs_while_it_is_removed_goes_on_when_it_returns(tmp_path:
 
 def test_a_changed_arm_is_opened_anew_and_loses_nothing(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
+        await plant.turn(5)
         assert (await plant.call("r1", *GRAVITY))["rev"] == 2
         await plant.fault("r1", "hang")
         sent = [plant.send("r1", *SPEED), plant.send("r1", "SetGravityVector", {"x": 0.0, "y": 9.81, "z": 0.0})]
@@ -165,8 +170,8 @@ def test_a_file_that_holds_something_else_opens_its_arms_anew(tmp_path: Path) ->
         assert plant.session("r1").adapter is not adapters["r1"]
         assert plant.session("r2").adapter is adapters["r2"]
         await plant.turn(5)
-        refused = await plant.call("r1", "SetJointSpeedSoftLimits", {"control_mode": "ANGULAR_TRAJECTORY",
-                                                                     "joint_speed_soft_limits": [40.0] * 7})  # fmt: skip
+        params = {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": [40.0] * 7}
+        refused = await plant.call("r1", "SetJointSpeedSoftLimits", params)
         assert refused["error"]["kind"] == "out_of_limits"
 
     table = [{"id": "r1", "model": MODEL, "urdf": name}, {"id": "r2", "model": MODEL}]

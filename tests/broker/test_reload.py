@@ -1,6 +1,7 @@
 """Settings that are read again: what counts at once, what from the next start on, and what cannot be used."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ class Followed:
         return checked.settings
 
 
+async def logged(entries: Sequence[object]) -> None:
+    """Wait until something is logged."""
+    while not entries:  # noqa: ASYNC110 - the log announces nothing
+        await asyncio.sleep(0.01)
+
+
 def test_what_counts_from_the_next_start_on_keeps_its_value_and_is_named() -> None:
     old = from_document({"root": "a", "mqtt": {"user": "x"}, "log_level": "info"})
     new = from_document({"root": "b", "instance": "two", "mqtt": {"user": "y", "client_id": "z"}, "log_level": "debug"})
@@ -45,8 +52,7 @@ async def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_lines(tm
         serving = asyncio.create_task(reload.serve(service, lambda: 7))
         path.write_text('instance = "two"\n[[arm]]\nid = "r1"\nmodel = "gen4"\n[[arm]]\nid = "R1"\n')
         reload.ask()
-        while not logs:
-            await asyncio.sleep(0.01)
+        await logged(logs)
         path.write_text('instance = "two"\n[[arm]]\nid = "r2"\nmodel = "gen3_7dof"\n')
         reload.ask()
         await service.news.wait()
@@ -64,8 +70,7 @@ async def test_without_a_file_it_is_ignored() -> None:
     with structlog.testing.capture_logs() as logs:
         serving = asyncio.create_task(reload.serve(service, lambda: 7))
         reload.ask()
-        while not logs:
-            await asyncio.sleep(0)
+        await logged(logs)
         serving.cancel()
     assert [entry["event"] for entry in logs] == ["reload_ignored"]
     assert service.followed == []
