@@ -6,6 +6,7 @@ from broker.arm_session import ArmSession
 from broker.limit_files import LimitFiles
 from broker.settings import ArmSettings, Settings
 from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FleetContext, NoBus, Setting
+from devices.guard import guard
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
@@ -78,7 +79,7 @@ class Fleet:
             fleet = self._fleets[arm.adapter] = adapters.open_fleet(context)
             self._authorities[arm.adapter] = adapters.about.authority
         self._files.sources(arm)
-        adapter = self._open[arm.id] = fleet.arm(arm.id, arm.model, options_of(self._settings, arm))
+        adapter = self._open[arm.id] = guard(arm.id, fleet.arm(arm.id, arm.model, options_of(self._settings, arm)))
         return adapter
 
     def _equip(self, session: ArmSession, arm: ArmSettings, adapter: ArmAdapter) -> None:
