@@ -20,6 +20,8 @@ class ArmSession:
     adapter: ArmAdapter
     model: str = ""
     """The model that the settings name."""
+    told_ready: bool = True
+    """Whether the arm takes changes, as it told last since it was connected."""
     met: bool = False
     """Whether the arm answered since this start, or is known to be away."""
     mode_by: Author | None = None

@@ -86,6 +86,7 @@ class Reconciler:
 
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state
+        session.told_ready = link.ready
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return
@@ -130,6 +131,7 @@ class Reconciler:
         try:
             async with self._contacts:
                 if connect:
+                    session.told_ready = True
                     description = await session.adapter.connect()
                 snapshot = await session.adapter.read_all()
         except ArmError as error:
@@ -145,7 +147,7 @@ class Reconciler:
         if description is not None and not self._take_description(session, description):
             return True
         self._take_snapshot(session, snapshot)
-        self._set_presence(session, online=True, ready=session.state.ready or description is not None)
+        self._set_presence(session, online=True, ready=session.told_ready)
         return True
 
     def _meet(self, session: ArmSession) -> None:

@@ -90,7 +90,15 @@ class ArmRefusedError(ArmError):
 
 
 class AdapterSettingError(ArmError):
-    """A setting of an arm that its adapter cannot use; the text names arm, setting and value."""
+    """A setting of an arm that its adapter cannot use; the text names arm, setting and value.
+
+    Attributes:
+        option: the option that is wrong; empty where it is something else, the model for instance.
+    """
+
+    def __init__(self, text: str, option: str = "") -> None:
+        super().__init__(text)
+        self.option = option
 
 
 class Deadlines(NamedTuple):
@@ -117,7 +125,7 @@ class ArmAdapter(Protocol):
     """How long its calls take at most."""
 
     async def connect(self) -> Description:
-        """Open the link and describe the arm.
+        """Open the link and describe the arm; one that takes no change now tells a `LinkState` before this returns.
 
         Raises:
             ArmAwayError: no link.
@@ -243,18 +251,6 @@ class ArmFleet(Protocol):
 
     def close(self) -> None:
         """Let go of what the arms share, after all of them were closed; harmless when closed."""
-        ...
-
-
-class AdapterClass(Protocol):
-    """What `devices.registry` finds by name."""
-
-    def open_fleet(self, context: FleetContext) -> ArmFleet:
-        """Open what the arms of this adapter share; files only below the directory of `context`.
-
-        Raises:
-            ArmError: it cannot be used.
-        """
         ...
 
 

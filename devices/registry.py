@@ -3,7 +3,8 @@
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from devices.adapter import AdapterClass, ArmError
+from devices.adapter import ArmError
+from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
     "simulated": "devices.simulated:SimulatedArm",

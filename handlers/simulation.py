@@ -13,9 +13,20 @@ from schema.enums import ControlMode
 from schema.errors import BrokerError
 from schema.messages import Message
 
-FAULTS = ("refuse", "delay", "hang", "lose_answer", "offline", "foreign_change", "none")
-LATER_FAULTS = ("garbage", "clamp", "reboot", "swap_serial", "moving")
-"""Described, not there yet: refused by name."""
+FAULTS = (
+    "refuse",
+    "delay",
+    "hang",
+    "lose_answer",
+    "offline",
+    "foreign_change",
+    "garbage",
+    "clamp",
+    "reboot",
+    "swap_serial",
+    "moving",
+    "none",
+)
 LONGEST_MS = 24 * 3600 * 1000
 """Longest time of a fault, ms."""
 _NAMES = ("fault", "for_ms", "delay_ms", "item", "slot", "value")
@@ -57,8 +68,6 @@ def sim_fault(state: ArmState, request: Request) -> FaultOrder:
     params = plain_params(request)
     known_only(params, _NAMES)
     name = text(params, "fault")
-    if name in LATER_FAULTS:
-        raise BrokerError("unimplemented", f"params.fault: {name} is not implemented")
     if name not in FAULTS:
         raise BrokerError("unknown_enum", f"params.fault: {name[:60]!r} is no fault; faults: {', '.join(FAULTS)}")
     for_ms = integer(params, "for_ms", 0, LONGEST_MS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
 from handlers.rpc import Access, Rpc
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS, UNIMPLEMENTED
-from handlers.simulation import FAULTS, LATER_FAULTS
+from handlers.simulation import FAULTS
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
 from schema.events import CONTROL_MODE_CHANGED, EVENTS, EventClass, EventRow, event_topic
@@ -115,9 +115,7 @@ def rpcs_page() -> str:
     head = ("method", "params", "result", "access", "item", "unit", "event", "what it does")
     kinova = (rpc_row(rpc) for name, rpc in RPC_TABLE.items() if name not in SERVICE_METHODS)
     own = (rpc_row(RPC_TABLE[name]) for name in RPC_TABLE if name in SERVICE_METHODS)
-    faults = (
-        f"`SimFault` knows {', '.join(map(code, FAULTS))}; {', '.join(map(code, LATER_FAULTS))} are refused by name."
-    )
+    faults = f"`SimFault` knows {', '.join(map(code, FAULTS))}."
     later = ", ".join(map(code, sorted(UNIMPLEMENTED)))
     parts = (
         f"# Methods\n\n{NOTE}\n\n{METHODS_INTRO}",

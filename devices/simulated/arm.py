@@ -3,6 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+from msgspec.structs import replace
 
 from devices.adapter import (
     AdapterSettingError,
@@ -16,11 +20,14 @@ from devices.adapter import (
     Setting,
     Snapshot,
 )
+from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
-from devices.simulated.faults import FaultName, Faults
+from devices.options import read_options
+from devices.refusals import refused
+from devices.simulated.faults import AWAY, FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.link import SimulatedLink, Sleep
-from devices.simulated.numbers import RESOLUTION_RAD, refused
+from devices.simulated.numbers import RESOLUTION_RAD
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
 from schema.arms import Description, Fault, Slot
@@ -28,6 +35,16 @@ from schema.messages import Message
 
 LATENCY_S = 0.025
 """The cycle in which an arm handles commands."""
+AWAY_MS = 1_000
+"""How long an arm is away that reboots or is swapped, when the fault does not say."""
+
+
+class SimulatedOptions(AdapterOptions, frozen=True):
+    """The options of a simulated arm."""
+
+    latency_ms: Annotated[
+        float, Meta(ge=0, le=60_000, description="how long it takes to answer; absent: [sim] latency_ms")
+    ] = LATENCY_S * 1000
 
 
 class SimulatedArm:
@@ -44,6 +61,16 @@ class SimulatedArm:
     methods = CONTROL_CONFIG_METHODS | {"SetControlMode"}
     items = KINOVA_ITEMS
     deadlines = Deadlines()
+    about: ClassVar = AdapterAbout(
+        purpose="arms in the memory of the service, with the firmware of a Kinova Gen3, for trials and tests",
+        options=SimulatedOptions,
+        models=tuple(MODELS),
+        methods=methods,
+        items=items,
+        deadlines=deadlines,
+        resolution_rad=resolution_rad,
+        authority="control",
+    )
 
     def __init__(
         self,
@@ -73,10 +100,12 @@ class SimulatedArm:
 
     async def connect(self) -> Description:
         """See `ArmAdapter.connect`."""
-        if self._faults.get(FaultName.OFFLINE):
+        if self._faults.first(AWAY):
             raise ArmAwayError("the link is down")
         self._connected = True
         self._link.set_online(True)
+        if self._firmware.moving:
+            self._tell_link("moving")
         return await self._link.call(self._firmware.describe, self.deadlines.connect_s, changes=False)
 
     async def read_all(self) -> Snapshot:
@@ -104,7 +133,9 @@ class SimulatedArm:
                 if fault.slot is None or fault.value is None:
                     raise refused("INVALID_PARAM", "foreign_change needs a slot and a value")
                 self._firmware.change_by_another(fault.slot, fault.value)
-            case FaultName.REFUSE | FaultName.DELAY | FaultName.HANG | FaultName.LOSE_ANSWER | FaultName.OFFLINE:
+            case FaultName.REBOOT | FaultName.SWAP_SERIAL:
+                self._start_anew(fault)
+            case _ if fault.name in _LASTING:
                 self._faults.begin(fault)
             case _:
                 raise refused("UNIMPLEMENTED", f"fault {fault.name} is not simulated")
@@ -115,6 +146,15 @@ class SimulatedArm:
         self._connected = False
         self._faults.end_all()
         await self._link.close()
+
+    def _start_anew(self, fault: Fault) -> None:
+        """Go away for a time; come back as the arm was at its last start, or as another arm."""
+        if fault.name == FaultName.REBOOT:
+            self._firmware.reboot()
+        else:
+            self._firmware.swap()
+        self._faults.begin(replace(fault, for_ms=fault.for_ms or AWAY_MS))
+        self._link.drop()
 
     def _tell(self, notice: ArmChange) -> None:
         """An event of the arm; without a link nobody hears it."""
@@ -129,12 +169,24 @@ class SimulatedArm:
         self._link.set_delay(delay.delay_ms / 1000 if delay else 0.0)
         self._link.lose_answers = faults.get(FaultName.LOSE_ANSWER) is not None
         self._link.set_hung(faults.get(FaultName.HANG) is not None)
-        online = self._connected and faults.get(FaultName.OFFLINE) is None
-        if online == self._link.online:
+        self._link.garble = faults.get(FaultName.GARBAGE) is not None
+        self._firmware.clamp = faults.get(FaultName.CLAMP) is not None
+        moving = faults.get(FaultName.MOVING) is not None
+        away = faults.first(AWAY)
+        online = self._connected and away is None
+        if (online, moving) == (self._link.online, self._firmware.moving):
             return
+        self._firmware.moving = moving
         self._link.set_online(online)
+        if self._connected:
+            self._tell_link(away or ("moving" if moving else ""))
+
+    def _tell_link(self, fault: str) -> None:
+        """Tell how the link is, and the fault that is the reason."""
         if self._sink is not None:
-            self._sink(LinkState(online, ready=online, why="" if online else "simulated fault: offline"))
+            online = self._link.online
+            ready = online and not self._firmware.moving
+            self._sink(LinkState(online, ready, f"simulated fault: {fault}" if fault else ""))
 
 
 class SimulatedFleet:
@@ -144,14 +196,8 @@ class SimulatedFleet:
         self._store = store
 
     def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> SimulatedArm:
-        """See `ArmFleet.arm`; the one option is `latency_ms`, 0 to 60,000."""
-        latency_ms: Setting = LATENCY_S * 1000
-        for option, value in options.items():
-            if option != "latency_ms":
-                raise AdapterSettingError(f"arm {name}: unknown option {option!r}; known: latency_ms")
-            latency_ms = value
-        if isinstance(latency_ms, bool | str) or not 0 <= latency_ms <= _LATENCY_MS_MAX:
-            raise AdapterSettingError(f"arm {name}: latency_ms {latency_ms!r} is not from 0 to {_LATENCY_MS_MAX}")
+        """See `ArmFleet.arm`."""
+        latency_ms = read_options(name, options, SimulatedOptions).latency_ms
         return SimulatedArm(name, model, self._store, latency_s=latency_ms / 1000)
 
     def close(self) -> None:
@@ -159,4 +205,9 @@ class SimulatedFleet:
         self._store.close()
 
 
-_LATENCY_MS_MAX = 60_000
+_LASTING = frozenset(FaultName) - {
+    FaultName.FOREIGN_CHANGE,
+    FaultName.REBOOT,
+    FaultName.SWAP_SERIAL,
+    FaultName.NONE,
+}

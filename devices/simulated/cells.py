@@ -5,18 +5,22 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+import msgspec
+
+from devices.adapter import ArmRefusedError
+from devices.refusals import refused
 from devices.simulated.numbers import (
     angle,
     bounded_angle,
     bounded_angles,
     bounded_float32,
     float32,
-    refused,
     steps,
 )
 from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
 from schema.arms import Slot
 from schema.enums import CartesianReferenceFrame, ControlConfigurationEvent, ControlMode
+from schema.fields import Kind, fields_of
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,
@@ -51,22 +55,6 @@ MODES_SETTABLE = (
 )
 """The control modes that a simulated arm takes a request for."""
 
-RECORDS: dict[str, type[Message]] = {
-    "gravity_vector": GravityVector,
-    "payload_information": PayloadInformation,
-    "tool_configuration": ToolConfiguration,
-    "cartesian_reference_frame": CartesianReferenceFrameInfo,
-    "joint_speed_soft_limits": JointSpeedSoftLimits,
-    "joint_acceleration_soft_limits": JointAccelerationSoftLimits,
-    "twist_linear_soft_limit": TwistLinearSoftLimit,
-    "twist_angular_soft_limit": TwistAngularSoftLimit,
-    "desired_linear_twist": LinearTwist,
-    "desired_angular_twist": AngularTwist,
-    "desired_joint_speeds": JointSpeeds,
-    "control_mode": ControlModeInformation,
-}
-"""The record of each config item, by key."""
-
 
 CONTROL_MODE_EVENT = 0
 """Event number of a change that is told as a control mode event."""
@@ -88,6 +76,20 @@ EVENTS: dict[str, int] = {
 """The event that tells a change of each config item, by key."""
 
 
+BOUNDS = frozenset(
+    {
+        "joint_speed_soft_limits",
+        "joint_acceleration_soft_limits",
+        "twist_linear_soft_limit",
+        "twist_angular_soft_limit",
+        "desired_linear_twist",
+        "desired_angular_twist",
+        "desired_joint_speeds",
+    }
+)
+"""The config items that bound something from above: half of one is tighter. The others have no order."""
+
+
 class Cell(NamedTuple):
     """One slot of an arm: Kinova's event number, whether it can be reset, its default as kept, its firmware check."""
 
@@ -95,6 +97,28 @@ class Cell(NamedTuple):
     resettable: bool
     default: Message
     take: Take
+
+    def take_half(self, message: Message) -> Message:
+        """Check a message of an item of `BOUNDS` like `take` and return half of it; all of it if the half is no value.
+
+        Raises:
+            ArmRefusedError: the whole is refused.
+        """
+        taken = self.take(message)
+        try:
+            return self.take(_halved(taken))
+        except ArmRefusedError:
+            return taken
+
+
+def _halved(message: Message) -> Message:
+    """The message with half of each number."""
+    halves: dict[str, Any] = {}
+    for field in fields_of(type(message)):
+        value = getattr(message, field.name)
+        if field.kind is Kind.FLOAT32:
+            halves[field.name] = tuple(number / 2 for number in value) if field.repeated else value / 2
+    return msgspec.structs.replace(message, **halves)
 
 
 def _position(position: Position | None, field: str) -> Position | None:

@@ -16,8 +16,17 @@ class FaultName(enum.StrEnum):
     HANG = "hang"
     LOSE_ANSWER = "lose_answer"
     OFFLINE = "offline"
+    GARBAGE = "garbage"
+    CLAMP = "clamp"
+    MOVING = "moving"
+    REBOOT = "reboot"
+    SWAP_SERIAL = "swap_serial"
     FOREIGN_CHANGE = "foreign_change"
     NONE = "none"
+
+
+AWAY = (FaultName.OFFLINE, FaultName.REBOOT, FaultName.SWAP_SERIAL)
+"""The faults in which the link is down."""
 
 
 class Faults:
@@ -32,6 +41,10 @@ class Faults:
     def get(self, name: FaultName) -> Fault | None:
         """The fault of that name, if in force."""
         return self._active.get(name)
+
+    def first(self, names: tuple[FaultName, ...]) -> FaultName | None:
+        """The first of the names whose fault is in force."""
+        return next((name for name in names if name in self._active), None)
 
     def begin(self, fault: Fault) -> None:
         """Put a fault in force; it replaces one of the same name. Needs a running event loop when it has an end."""

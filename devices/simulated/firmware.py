@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable
 
 from devices.adapter import ArmChange, ArmRefusedError, Command, Snapshot
-from devices.simulated.cells import MODES_SETTABLE, Cell, cells_of
-from devices.simulated.numbers import refused
-from devices.simulated.store import ArmMemory, Entry, Refusal, SimulatedStore
+from devices.refusals import refused
+from devices.simulated.cells import BOUNDS, MODES_SETTABLE, Cell, cells_of
+from devices.simulated.store import SWAPS, ArmMemory, Entry, Refusal, SimulatedStore
 from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
 from schema.arms import Description, JointInfo, Slot, Verb
 from schema.messages import Message
@@ -15,6 +15,7 @@ FIRMWARE = "simulated Gen3 1"
 EVERY_SLOT: Slot = ("", 0)
 """Given to `Firmware.refuse`: every slot."""
 
+_MOVING: tuple[int, int, str] = (3, 18, "ROBOT_MOVEMENT_IN_PROGRESS")
 _NVRAM_WRITE_FAIL: tuple[int, int, str] = (3, 134, "NVRAM_WRITE_FAIL")
 _NOTES = (
     "a simulated arm: figures of public documents, not read from a real one",
@@ -24,28 +25,59 @@ _NOTES = (
 )
 
 
-def serial_number(arm: str, model: str) -> str:
-    """The serial number of a simulated arm: always the same for a name and model."""
-    return "SIM" + hashlib.blake2b(f"{arm} {model}".encode(), digest_size=5).hexdigest().upper()
+def serial_number(arm: str, model: str, swaps: int = 0) -> str:
+    """The serial number of a simulated arm: always the same for a name and model, and after as many swaps."""
+    named = f"{arm} {model} {swaps}" if swaps else f"{arm} {model}"
+    return "SIM" + hashlib.blake2b(named.encode(), digest_size=5).hexdigest().upper()
 
 
 class Firmware:
     """One simulated arm of a model, remembered in a store.
 
     `tell` is called for each accepted set and reset, also when nothing changed. `refuse` may name a slot (mode 0: all
-    modes of the item) whose commands are refused, or EVERY_SLOT.
+    modes of the item) whose commands are refused, or EVERY_SLOT; while `moving` all are. With `clamp` the arm takes
+    half of each bound that it is sent, and other items as they are.
     """
 
     def __init__(self, arm: str, model: str, store: SimulatedStore, tell: Callable[[ArmChange], None]) -> None:
         self.model = model
-        self.serial = serial_number(arm, model)
         self.refuse: Slot | None = None
+        self.moving = False
+        self.clamp = False
+        self._arm = arm
         self._store = store
-        self._memory: ArmMemory = store.memory(self.serial)
+        self._start()
         self._cells = cells_of(model)
         self._tell = tell
         self._link = f"simulated/{arm}/armbroker"
         self._other = f"simulated/{arm}/other"
+
+    def _start(self) -> None:
+        """Begin with what the arm that stands here kept."""
+        self._swaps = self._store.memory(serial_number(self._arm, self.model)).swaps
+        self.serial = serial_number(self._arm, self.model, self._swaps)
+        self._memory: ArmMemory = self._store.memory(self.serial)
+        self._at_start = dict(self._memory.items)
+
+    def reboot(self) -> None:
+        """Start anew with the values of the last start; what was changed since is lost.
+
+        Raises:
+            ArmRefusedError: the memory cannot be written.
+        """
+        for slot, value in list(self._memory.items.items()):
+            before = self._at_start.get(slot) or self._cell(slot).default
+            if value != before:
+                self._record(slot, before, None, None)
+
+    def swap(self) -> None:
+        """Let another arm of the model, with serial number and values of its own, take the place of this one for good.
+
+        Raises:
+            ArmRefusedError: the memory cannot be written.
+        """
+        self._write(Entry(serial_number(self._arm, self.model), SWAPS, self._swaps + 1, None, None))
+        self._start()
 
     def describe(self) -> Description:
         """What the arm is."""
@@ -60,6 +92,7 @@ class Firmware:
             payload_max=facts.payload_max,
             modes_settable=tuple(int(mode) for mode in MODES_SETTABLE),
             notes=(*_NOTES, *facts.notes),
+            fence=(self._memory.last and self._memory.last.pair) or (0, 0),
         )
 
     def read(self, slot: Slot) -> Message:
@@ -118,8 +151,10 @@ class Firmware:
         cell = self._cell(slot)
         if self.refuse is not None and self.refuse in (EVERY_SLOT, slot, (slot[0], 0)):
             raise refused("METHOD_FAILED", "simulated fault: refuse")
+        if self.moving:
+            raise ArmRefusedError(*_MOVING, "simulated fault: moving")
         if command.verb is Verb.SET:
-            return cell, _taken(cell, slot, command.value)
+            return cell, _taken(cell, slot, command.value, half=self.clamp and slot[0] in BOUNDS)
         if not cell.resettable:
             raise refused("UNSUPPORTED_METHOD", f"{slot[0]} cannot be reset")
         return cell, cell.default
@@ -133,16 +168,19 @@ class Firmware:
         raise refused("UNSUPPORTED_METHOD", f"no config item {slot[0]}")
 
     def _record(self, slot: Slot, value: Message | None, pair: tuple[int, int] | None, refusal: Refusal | None) -> None:
+        self._write(Entry(self.serial, slot[0], slot[1], value, pair, refusal))
+
+    def _write(self, entry: Entry) -> None:
         try:
-            self._store.record(Entry(self.serial, slot[0], slot[1], value, pair, refusal))
+            self._store.record(entry)
         except OSError as error:
             raise ArmRefusedError(*_NVRAM_WRITE_FAIL, f"the arm's memory cannot be written: {error}") from error
 
 
-def _taken(cell: Cell, slot: Slot, value: Message | None) -> Message:
-    """What the arm would keep of a value for a slot."""
+def _taken(cell: Cell, slot: Slot, value: Message | None, *, half: bool = False) -> Message:
+    """What the arm would keep of a value for a slot, or of half of it."""
     if type(value) is not type(cell.default):
         raise refused("INVALID_PARAM", f"{slot[0]}: {type(value).__name__} instead of {type(cell.default).__name__}")
     if slot[1] and getattr(value, "control_mode", 0) != slot[1]:
         raise refused("INVALID_PARAM", f"{slot[0]}: control_mode differs from slot {slot[1]}")
-    return cell.take(value)
+    return cell.take_half(value) if half else cell.take(value)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from devices.adapter import ArmAwayError, ArmTimeoutError
+from devices.adapter import ArmAwayError, ArmTimeoutError, ArmUnreadableError
 
 Sleep = Callable[[float], Awaitable[None]]
 """Waits for so many seconds; `asyncio.sleep`, or that of a virtual clock."""
@@ -29,13 +29,14 @@ class SimulatedLink:
     """Carries calls to an arm, one after the other in the order they were sent.
 
     A call that nobody waits for any more is acted upon all the same when it is a write: it was sent. Faults set
-    `lose_answers`, `set_delay`, `set_hung` and `set_online`. Without latency or fault a call is carried out at once,
-    without suspension.
+    `lose_answers`, `garble`, `set_delay`, `set_hung` and `set_online`. Without latency or fault a call is carried out
+    at once, without suspension.
     """
 
     def __init__(self, latency_s: float, sleep: Sleep) -> None:
         self.latency_s = latency_s
         self.lose_answers = False
+        self.garble = False
         self.online = False
         self._sleep = sleep
         self._delay_s = 0.0
@@ -53,7 +54,7 @@ class SimulatedLink:
         return (
             self.online
             and self._worker is None
-            and not (self.latency_s or self.lose_answers)
+            and not (self.latency_s or self.lose_answers or self.garble)
             and self._prompt.is_set()
             and self._awake.is_set()
         )
@@ -87,6 +88,7 @@ class SimulatedLink:
         Raises:
             ArmAwayError: no link, nothing was sent.
             ArmTimeoutError: no answer within `deadline_s` seconds, or the link was lost.
+            ArmUnreadableError: the answer is garbled.
             Exception: what `act` raised.
         """
         if not self.online:
@@ -107,13 +109,20 @@ class SimulatedLink:
         finally:
             self._give_up(job)
 
-    async def close(self) -> None:
-        """Drop what is on its way and end the work."""
+    def drop(self) -> asyncio.Task[None] | None:
+        """Cut the link and let the arm forget what is on its way; returns the work that is ending, if any."""
         self.set_online(False)
         self._inbox.clear()
-        if self._worker is not None:
-            self._worker.cancel()
-            await asyncio.wait([self._worker])
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.cancel()
+        return worker
+
+    async def close(self) -> None:
+        """Drop what is on its way and end the work."""
+        worker = self.drop()
+        if worker is not None:
+            await asyncio.wait([worker])
 
     async def _wait(self, seconds: float, awaited: asyncio.Future[Any]) -> None:
         """Wait for something, but only so long."""
@@ -144,7 +153,8 @@ class SimulatedLink:
                 await self._awake.wait()
                 self._carry_out(job)
         finally:
-            self._worker = None
+            if self._worker is asyncio.current_task():
+                self._worker = None
 
     async def _wait_while_delayed(self) -> None:
         prompt = asyncio.ensure_future(self._prompt.wait())
@@ -162,7 +172,9 @@ class SimulatedLink:
             failure = error
         if job.answer.done() or (job.changes and self.lose_answers):
             return
-        if failure is None:
+        if self.garble:
+            job.answer.set_exception(ArmUnreadableError("the answer cannot be read"))
+        elif failure is None:
             job.answer.set_result(result)
         else:
             job.answer.set_exception(failure)

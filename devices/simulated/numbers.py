@@ -5,17 +5,12 @@ from functools import lru_cache
 from operator import gt
 
 from devices.adapter import ArmRefusedError
-from schema.errors import SUB_CODES, Code
+from devices.refusals import refused
 from schema.floats import as_float32
 
 RESOLUTION_RAD = 1e-4
 _STEPS_PER_RAD = 10_000
 _STEPS_PER_DEG = math.radians(_STEPS_PER_RAD)
-
-
-def refused(name: str, text: str) -> ArmRefusedError:
-    """The error of an arm that refuses: `name` is a Kinova sub code in use."""
-    return ArmRefusedError(Code.ERROR_DEVICE, SUB_CODES[name], name, text)
 
 
 def steps(value: float, field: str) -> int:

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from devices.adapter import ArmError
-from devices.simulated.cells import RECORDS
+from devices.records import FAULTY, RECORDS, record_of
 from schema.arms import Slot
-from schema.fields import Kind, fields_of
 from schema.messages import Message
 
 JOURNAL = "simulated_arms.jsonl"
@@ -40,14 +39,19 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     refusal: Refusal | None = None
 
 
-class ArmMemory:
-    """What one arm keeps: the slots that were ever set, and the entry of its last command."""
+SWAPS = "swaps"
+"""The key of an entry whose `mode` says how often another arm took the place of the first one."""
 
-    __slots__ = ("items", "last")
+
+class ArmMemory:
+    """What one arm keeps: the slots that were ever set, the entry of its last command, and how often it was swapped."""
+
+    __slots__ = ("items", "last", "swaps")
 
     def __init__(self) -> None:
         self.items: dict[Slot, Message] = {}
         self.last: Entry | None = None
+        self.swaps = 0
 
     def follow(self, entry: Entry) -> None:
         """Take over one entry."""
@@ -55,6 +59,8 @@ class ArmMemory:
             self.items[entry.key, entry.mode] = entry.value
         if entry.pair is not None:
             self.last = entry
+        if entry.key == SWAPS:
+            self.swaps = entry.mode
 
 
 class SimulatedStore:
@@ -125,9 +131,9 @@ class SimulatedStore:
             try:
                 entry = decoder.decode(line)
                 if entry.value is not None:
-                    value = _record_of(RECORDS[entry.key], entry.value)
+                    value = record_of(RECORDS[entry.key], entry.value)
                     entry = msgspec.structs.replace(entry, value=value)
-            except (msgspec.DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+            except (msgspec.DecodeError, *FAULTY) as error:
                 raise StoreError(f"{self.path}, line {number}: {error}; no arm was started") from error
             self._arms[entry.serial].follow(entry)
 
@@ -161,20 +167,7 @@ class SimulatedStore:
         for serial, memory in self._arms.items():
             if memory.last is not None:
                 entries.append(memory.last)
+            if memory.swaps:
+                entries.append(Entry(serial, SWAPS, memory.swaps, None, None))
             entries += [Entry(serial, key, mode, value, None) for (key, mode), value in memory.items.items()]
         return entries
-
-
-def _record_of(record: type[Message], plain: dict[str, Any]) -> Message:
-    """Rebuild a record from its JSON object with enum numbers."""
-    values: dict[str, Any] = {}
-    for field in fields_of(record):
-        value = plain[field.name]
-        if field.kind is Kind.MESSAGE:
-            value = value and _record_of(field.type, value)
-        elif field.kind is Kind.ENUM:
-            value = field.type(value)
-        elif field.repeated:
-            value = tuple(value)
-        values[field.name] = value
-    return record(**values)

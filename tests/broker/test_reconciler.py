@@ -99,3 +99,55 @@ def test_an_arm_that_cannot_be_reached_is_tried_again_and_again(tmp_path: Path) 
         assert (await plant.call("r1", "SetGravityVector", {"z": -9.8}))["ok"]
 
     play(tmp_path, scenario, prepare=away)
+
+
+def test_an_arm_that_moves_is_not_ready_until_it_says_so_also_over_a_reconnect(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        async def presence(*, online: bool, ready: bool, after: int) -> None:
+            state = "online" if online else "offline"
+            await plant.document(
+                "state/r1/presence", lambda each: (each["state"], each["ready"]) == (state, ready), after
+            )
+
+        for fault, online, ready in (
+            ("moving", True, False),
+            ("offline", False, False),
+            ("none", True, True),
+        ):
+            after = len(plant.link.published)
+            await plant.fault("r1", fault)
+            await presence(online=online, ready=ready, after=after)
+        after = len(plant.link.published)
+        await plant.fault("r1", "offline", for_ms=2_000)
+        await plant.fault("r1", "moving")
+        await presence(online=True, ready=False, after=after)
+        await plant.turn(60.0)
+        assert (plant.session().state.online, plant.session().state.ready) == (True, False)
+
+    play(tmp_path, scenario)
+
+
+def test_a_swapped_arm_is_held_also_after_the_fault(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        serial = plant.session().serial
+        await plant.fault("r1", "swap_serial")
+        held = await plant.document("state/r1/presence", lambda each: each["state"] == "held")
+        await plant.fault("r1", "none")
+        await plant.turn(60.0)
+        assert plant.session().state.held
+        assert plant.session().serial == serial
+        assert not held["ready"]
+
+    play(tmp_path, scenario)
+
+
+def test_a_rebooted_arm_is_read_again_and_what_it_lost_is_a_foreign_change(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        default = plant.session().state.reported[ITEM, int(MODE)]
+        await plant.call("r1", "SetTwistLinearSoftLimit", {"control_mode": SLOT, ITEM: 0.2})
+        await plant.fault("r1", "reboot", for_ms=500)
+        event = await plant.document(CHANGED, lambda each: each["cause"] == "foreign")
+        assert event["change"]["before"] == 0.2
+        assert plant.session().state.reported[ITEM, int(MODE)] == default
+
+    play(tmp_path, scenario)

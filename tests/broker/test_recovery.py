@@ -3,6 +3,8 @@
 import sqlite3
 from pathlib import Path
 
+import msgspec
+
 from broker.store.rows import ChangeRow, ItemRow
 from broker.store.store import Store
 from tests.virtual_plant import START_US, Plant, run
@@ -22,7 +24,9 @@ def test_counters_values_and_heads_come_back(tmp_path: Path) -> None:
             assert after.state.desired_rev == before.state.desired_rev
             assert after.state.last_rev == before.state.last_rev
             assert after.heads == before.heads
-            assert after.state.description == before.state.description
+            assert after.state.description is not None
+            assert (before.cmd_seq, after.state.description.fence) == (1, (1, 1))
+            assert msgspec.structs.replace(after.state.description, fence=(0, 0)) == before.state.description
             assert after.serial == before.serial
             assert plant.events() == []
 

@@ -182,3 +182,29 @@ def test_an_arm_with_another_serial_number_is_not_asked_how_a_change_ended(tmp_p
         assert session.state.held == ""
 
     play(tmp_path, scenario)
+
+
+def test_a_clamped_limit_is_applied_with_a_warning_and_becomes_what_is_desired(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "clamp")
+        reply = await plant.call("r1", SET, value(0.3))
+        assert (reply["stage"], [warning["name"] for warning in reply["warnings"]]) == ("applied", ["CLAMPED"])
+        assert plant.session().state.desired[ITEM, int(MODE)] == TwistLinearSoftLimit(MODE, 0.15)
+        reply = await plant.call("r1", "SetGravityVector", GRAVITY)
+        assert (reply["stage"], reply["warnings"]) == ("applied", [])
+
+    play(tmp_path, scenario)
+
+
+def test_unreadable_answers_leave_the_outcome_unknown_until_the_arm_can_be_read(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "garbage")
+        request = plant.send("r1", SET, value(0.25))
+        await plant.document("state/r1/config", lambda each: [one["state"] for one in each["pending"]] == ["unknown"])
+        reply = await plant.reply(request)
+        assert (reply["stage"], reply["error"]["kind"]) == ("stored", "outcome_unknown")
+        await plant.fault("r1", "none")
+        event = await plant.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda _: True)
+        assert (event["cause"], event["change"]["after"]) == ("applied", 0.25)
+
+    play(tmp_path, scenario)

@@ -64,6 +64,8 @@ class RecordingFleet:
 class Recording:
     """See `AdapterClass`."""
 
+    about = SimulatedArm.about
+
     @classmethod
     def open_fleet(cls, context: FleetContext) -> RecordingFleet:
         """See `AdapterClass.open_fleet`."""

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from devices.simulated.cells import CONTROL_MODE_EVENT, EVENTS, RECORDS, cells_of
+from devices.kinova_methods import KINOVA_ITEMS
+from devices.records import RECORDS
+from devices.simulated.cells import CONTROL_MODE_EVENT, EVENTS, cells_of
 from limits.kinova_models import MODELS
 from schema.messages import JointAccelerationSoftLimits, TwistAngularSoftLimit, TwistLinearSoftLimit
 
@@ -11,7 +13,7 @@ from schema.messages import JointAccelerationSoftLimits, TwistAngularSoftLimit, 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_item_has_its_cells(model: str) -> None:
     cells = cells_of(model)
-    assert {key for key, _ in cells} == set(RECORDS) == set(EVENTS)
+    assert {key for key, _ in cells} == KINOVA_ITEMS == set(EVENTS)
     assert len(cells) == 8 + 5 + 2 + 3 + 3
     for (key, mode), cell in cells.items():
         assert type(cell.default) is RECORDS[key]
