@@ -8,6 +8,7 @@ from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
     "simulated": "devices.simulated:SimulatedArm",
+    "ros2": "devices.ros2:Ros2Arm",
 }
 """`module:class` by name."""
 

@@ -82,6 +82,8 @@ class _Outer(NamedTuple):
     layers: tuple[Layer, ...]
     """These, then application limits and caps of the plant."""
     bounds: dict[str, OuterBounds]
+    reports: tuple[str, ...]
+    """What of these layers does not fit the arm or makes no sense."""
 
 
 class ArmLimits:
@@ -113,6 +115,11 @@ class ArmLimits:
     def placed(self) -> Placed:
         """What the settings and their files say about these joints."""
         return self._outer().placed
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """What does not fit the arm, or makes no sense and does not count, in words."""
+        return self._outer().reports
 
     @property
     def stack(self) -> Stack:
@@ -258,10 +265,12 @@ def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -
     by = ARM_USER if description.hard_source == "hard:device" else PROFILE_USER
     hard = kinova_layer(joints, description.hard_limits, Origin(description.hard_source, by, state.described_at_us))
     files = [layer for layer in placed.layers if layer.kind in MACHINE_KINDS]
-    machine = Stack.of(joints, (hard, *files, *parameter_layers(joints, state, placed))).layers
+    parameters, doubts = parameter_layers(joints, state, placed)
+    machine = Stack.of(joints, (hard, *files, *parameters)).layers
     site = [layer for layer in placed.layers if layer.kind is LayerKind.SITE]
     layers = (*machine, *application_layers(joints, state), *site)
-    return _Outer(inputs, joints, placed, machine, Stack.of(joints, layers).layers, {})
+    reports = (*placed.reports, *doubts)
+    return _Outer(inputs, joints, placed, machine, Stack.of(joints, layers).layers, {}, reports)
 
 
 def _bounds(outer: _Outer, measured: _Measured, description: Description) -> OuterBounds:

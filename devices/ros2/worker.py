@@ -300,7 +300,10 @@ class Arm:
         if refused:
             text = "; ".join(refused) or f"{self.name} gives no reason"
             raise WorkerError("timeout" if some else "refused", f"a part was refused: {text}" if some else text)
-        taken = yield from self._get(list(values))
+        try:
+            taken = yield from self._get(list(values))
+        except WorkerError as error:
+            raise WorkerError("timeout", f"it was set, and could not be read back: {error}") from error
         if self._seen is not None:
             self._seen |= taken
         return taken
