@@ -103,7 +103,7 @@ def test_only_the_settings_read_the_environment() -> None:
         if (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"})
         or (isinstance(node, ast.ImportFrom) and node.module == "os")
     }
-    assert readers == {"broker/settings.py"}
+    assert readers == {"broker/settings/load.py"}
 
 
 def test_only_topics_formats_topics() -> None:

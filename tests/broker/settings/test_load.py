@@ -92,3 +92,87 @@ def test_the_quick_form() -> None:
     assert isinstance(settings, Settings)
     assert [(arm.id, arm.model) for arm in settings.arm] == [("sim-0000", "gen3_7dof"), ("sim-0001", "gen3_7dof")]
     assert (settings.root, settings.sim.faults, settings.sim.latency_ms) == ("trial", True, 0)
+
+
+FILE = """\
+root = "a//b"
+log_level = "loud"
+
+[mqtt]
+url = "mqtt://plant.example"
+
+[clients.ann]
+clock = "sun"
+
+[arm_defaults]
+queue = 0
+pending_max_age = "soon"
+
+[[arm]]
+id = "r1"
+checks.loosest = "NONE"
+
+[[arm]]
+id = "R1"
+site_caps = { velocity = [1.0, inf], speed = 1 }
+
+[[arm]]
+id = "a/b"
+"""
+
+
+def faults_of(path: Path, text: str, environment: dict[str, str] | None = None) -> list[str]:
+    """What is told of a file, without the file's folder."""
+    path.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load(path, environment or {})
+    return [line.removeprefix(f"{path.parent}/") for line in str(caught.value).splitlines()]
+
+
+def test_everything_wrong_with_a_file_is_told_at_once_with_lines(tmp_path: Path) -> None:
+    faults = faults_of(tmp_path / "fleet.toml", FILE)
+    assert [fault.split(": ")[0] for fault in faults] == [
+        f"fleet.toml:{line}" for line in (1, 2, 5, 8, 11, 12, 16, 19, 20, 20, 23)
+    ]
+    assert faults[-1] == "fleet.toml:23: arm.id: 'a/b' is no arm id ([A-Za-z0-9][A-Za-z0-9._-]{0,62})"
+
+
+def test_keys_and_types_are_looked_at_before_what_values_mean(tmp_path: Path) -> None:
+    faults = faults_of(tmp_path / "fleet.toml", FILE.replace("clock", "clok").replace("queue = 0", 'queue = "0"'))
+    assert faults == [
+        "fleet.toml:8: clients.ann.clok: no such setting; known here are clock, arms",
+        "fleet.toml:11: arm_defaults.queue: expected `int`, got `str`",
+    ]
+
+
+def test_what_the_environment_says_is_told_by_its_variable(tmp_path: Path) -> None:
+    environment = {"ARMBROKER_MQTT_URL": "mqtt://far.example", "ARMBROKER_LOG_LEVEL": "all"}
+    faults = faults_of(tmp_path / "fleet.toml", 'instance = "a/b"\n', environment)
+    assert [fault.split(": ")[:2] for fault in faults] == [
+        ["ARMBROKER_LOG_LEVEL", "log_level"],
+        ["ARMBROKER_MQTT_URL", "mqtt.url"],
+        ["fleet.toml:1", "instance"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"root = \n", "fleet.toml:1: Invalid value"),
+        (b"root = 'a'\n\n[mqtt\n", "fleet.toml:3: Expected ']' at the end of a table declaration"),
+        (b"a = 1\nb = [\n", "fleet.toml:3: Invalid value"),
+        (b"# \xc3\xa4\nroot = '\xe4'\n", "fleet.toml:2: no UTF-8: invalid continuation byte"),
+        (b"mqtt = 1\n", "fleet.toml:1: mqtt: expected a table, got 1"),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path, data: bytes, why: str) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_bytes(data)
+    with pytest.raises(SettingsError) as caught:
+        load(path, {"ARMBROKER_MQTT_USER": "x"})
+    assert str(caught.value).startswith(f"{tmp_path}/{why}")
+
+
+def test_a_wrong_url_is_told(tmp_path: Path) -> None:
+    [fault] = faults_of(tmp_path / "fleet.toml", '[mqtt]\nurl = "mqtt://[::1"\n')
+    assert fault.startswith("fleet.toml:2: mqtt.url: 'mqtt://[::1': Invalid")

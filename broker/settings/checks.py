@@ -1,0 +1,88 @@
+"""What settings may say, beyond their types."""
+
+import math
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from broker.settings.places import Fault, KeyPath
+from broker.settings.records import CHECK_MODES, LOG_LEVELS, ArmSettings, Settings, SettingsError, duration_us
+from broker.topics import Topics, is_name
+from limits.stack.joints import QUANTITIES
+
+IDENTITIES = ("server-acl", "none")
+_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
+_NAME = "([A-Za-z0-9][A-Za-z0-9._-]{0,62})"
+
+
+def setting_faults(settings: Settings) -> Iterator[Fault]:
+    """Everything that the settings say and that cannot be."""
+    try:
+        Topics(settings.root)
+    except ValueError as error:
+        yield Fault(("root",), str(error))
+    if not is_name(settings.instance):
+        yield Fault(("instance",), f"instance: {settings.instance!r} is no name {_NAME}")
+    yield from _chosen(("log_level",), "log_level", settings.log_level, LOG_LEVELS)
+    yield from _mqtt_faults(settings)
+    for name, client in settings.clients.items():
+        if client.clock not in ("", "none"):
+            text = f"clients.{name}.clock: {client.clock!r}; only 'none' is known"
+            yield Fault(("clients", name, "clock"), text)
+    yield from _default_faults(settings)
+    yield from _arm_faults(settings)
+
+
+def _chosen(path: KeyPath, name: str, value: str, allowed: tuple[str, ...]) -> Iterator[Fault]:
+    if value not in allowed:
+        yield Fault(path, f"{name}: {value!r}; allowed are {', '.join(allowed)}")
+
+
+def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
+    mqtt = settings.mqtt
+    yield from _chosen(("mqtt", "identity"), "mqtt.identity", mqtt.identity, IDENTITIES)
+    try:
+        host = urlsplit(mqtt.url).hostname or ""
+    except ValueError as error:
+        yield Fault(("mqtt", "url"), f"mqtt.url: {mqtt.url!r}: {error}")
+        return
+    if mqtt.identity == "none" and not mqtt.allow_unproven_remote and not _LOOPBACK.match(host):
+        text = (
+            "is not on loopback and identity is 'none': set mqtt.identity = 'server-acl' once the server proves users"
+        )
+        yield Fault(("mqtt", "url"), f"mqtt.url: {host!r} {text}, or mqtt.allow_unproven_remote = true")
+
+
+def _default_faults(settings: Settings) -> Iterator[Fault]:
+    defaults = settings.arm_defaults
+    if defaults.queue < 1:
+        yield Fault(("arm_defaults", "queue"), f"arm_defaults.queue: {defaults.queue} < 1")
+    try:
+        duration_us("arm_defaults.pending_max_age", defaults.pending_max_age)
+    except SettingsError as error:
+        yield Fault(("arm_defaults", "pending_max_age"), str(error))
+
+
+def _arm_faults(settings: Settings) -> Iterator[Fault]:
+    seen: dict[str, str] = {}
+    for index, arm in enumerate(settings.arm):
+        path: KeyPath = ("arm", index)
+        if not is_name(arm.id):
+            yield Fault((*path, "id"), f"arm.id: {arm.id!r} is no arm id {_NAME}")
+        elif (other := seen.get(arm.id.lower())) is not None:
+            yield Fault((*path, "id"), f"arm.id: {arm.id!r} and {other!r} are the same or differ only in case")
+        seen.setdefault(arm.id.lower(), arm.id)
+        loosest = arm.checks.loosest
+        yield from _chosen((*path, "checks", "loosest"), f"arm {arm.id}: checks.loosest", loosest, CHECK_MODES)
+        yield from _cap_faults(path, arm)
+
+
+def _cap_faults(path: KeyPath, arm: ArmSettings) -> Iterator[Fault]:
+    for quantity, cap in arm.site_caps.items():
+        within: KeyPath = (*path, "site_caps", quantity)
+        if quantity not in QUANTITIES:
+            text = f"arm {arm.id}: site_caps.{quantity}: no such quantity; allowed are {', '.join(QUANTITIES)}"
+            yield Fault(within, text)
+        for number in cap if isinstance(cap, list) else [cap]:
+            if not math.isfinite(number):
+                yield Fault(within, f"arm {arm.id}: site_caps.{quantity}: {number} is not finite")

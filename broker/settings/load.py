@@ -1,0 +1,148 @@
+"""Reads settings: a file, a decoded document, the quick form of the command line; the environment overrides."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from broker.settings.checks import setting_faults
+from broker.settings.conversion import conversion_faults
+from broker.settings.lines import lines_of
+from broker.settings.places import NOWHERE, KeyPath, Places
+from broker.settings.records import (
+    ArmSettings,
+    MqttSettings,
+    Settings,
+    SettingsError,
+    SimSettings,
+    StoreSettings,
+)
+
+ENVIRONMENT = "ARMBROKER_"
+_AT_LINE = re.compile(r"(?P<text>.*) \(at (?:line (?P<line>\d+), column \d+|end of document)\)\Z", re.DOTALL)
+
+
+class Read(NamedTuple):
+    """Settings, and where each of them stands."""
+
+    settings: Settings
+    places: Places
+
+
+def _override(document: dict[str, Any], environment: Mapping[str, str]) -> dict[KeyPath, str]:
+    """Put in what `ARMBROKER_ROOT`, `ARMBROKER_MQTT_URL`, ... say; the variable that each setting comes from."""
+    sections = {"mqtt": MqttSettings, "store": StoreSettings}
+    variables: dict[KeyPath, str] = {}
+    for name, value in environment.items():
+        if not name.startswith(ENVIRONMENT):
+            continue
+        key = name.removeprefix(ENVIRONMENT).lower()
+        section, _, rest = key.partition("_")
+        if key in ("root", "instance", "log_level"):
+            document[key] = value
+            variables[key,] = name
+        elif section in sections and rest in sections[section].__struct_fields__:
+            place = document.setdefault(section, {})
+            if isinstance(place, dict):
+                place[rest] = value
+                variables[section, rest] = name
+    return variables
+
+
+def _converted(document: Mapping[str, Any], places: Places) -> Settings:
+    if faults := list(conversion_faults(document, Settings)):
+        raise places.error(faults)
+    return checked(msgspec.convert(document, Settings), places)
+
+
+def checked(settings: Settings, places: Places = NOWHERE) -> Settings:
+    """The settings, if they say what can be.
+
+    Raises:
+        SettingsError: naming each setting, its value and what is allowed.
+    """
+    if faults := list(setting_faults(settings)):
+        raise places.error(faults)
+    return settings
+
+
+def from_document(document: Mapping[str, Any], source: str = "") -> Settings:
+    """Settings from a decoded document.
+
+    Raises:
+        SettingsError: keys or values are not as they should be; the message names each.
+    """
+    return _converted(document, Places(source))
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        SettingsError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"{path}:{line}: no UTF-8: {error.reason}") from error
+
+
+def _decoded(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _AT_LINE.match(str(error))
+        if found is None:
+            raise SettingsError(f"{path}: {error}") from error
+        line = int(found["line"]) if found["line"] else text.count("\n") + 1
+        raise SettingsError(f"{path}:{line}: {found['text']}") from error
+
+
+def read(path: Path, environment: Mapping[str, str] | None = None) -> Read:
+    """Settings of a `fleet.toml` with the overrides of the environment, and where they stand.
+
+    Raises:
+        SettingsError: the file cannot be read or used; each line names file, line and setting.
+    """
+    text = _text_of(path)
+    document = _decoded(path, text)
+    variables = _override(document, os.environ if environment is None else environment)
+    places = Places(str(path), lines_of(text), variables)
+    return Read(_converted(document, places), places)
+
+
+def load(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """Settings of a `fleet.toml`, as far as the file alone tells.
+
+    Raises:
+        SettingsError: as `read`.
+    """
+    return read(path, environment).settings
+
+
+def quick(
+    url: str, data: Path, arms: int, *, latency_ms: float = 25.0, faults: bool = False, root: str = "armbroker"
+) -> Settings:
+    """Settings of the quick form: `arms` simulated arms `sim-0000`... of gen3_7dof on a server that proves nobody.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    return checked(
+        Settings(
+            root=root,
+            mqtt=MqttSettings(url=url),
+            store=StoreSettings(str(data)),
+            sim=SimSettings(faults, latency_ms),
+            arm=tuple(ArmSettings(f"sim-{number:04d}", "simulated", "gen3_7dof") for number in range(arms)),
+        )
+    )

@@ -1,0 +1,148 @@
+"""The settings as records."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from schema.intrinsic import DynamicLimitsCheckMode
+
+CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
+LOG_LEVELS = ("debug", "info", "warning", "error")
+_DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
+_UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used: a line each, with file and line, the setting, its value and what is allowed."""
+
+
+class MqttSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to reach the MQTT server; `identity` is `server-acl` (it proves user and connection) or `none`."""
+
+    url: str = "mqtt://127.0.0.1:1883"
+    user: str = ""
+    password_file: str = ""
+    ca_file: str = ""
+    client_id: str = ""
+    identity: str = "none"
+    allow_unproven_remote: bool = False
+    """Accept a server that is not on loopback although it proves nobody."""
+
+
+class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the store lies: a directory on a local disk."""
+
+    dir: str = "data"
+
+
+class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`strict` refuses what is doubtful instead of warning."""
+
+    strict: bool = False
+
+
+class SimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`faults` allows SimFault; `latency_ms` is how long a simulated arm takes."""
+
+    faults: bool = False
+    latency_ms: float = 25.0
+
+
+class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One user: `clock = "none"` ignores its issued_at; `arms` are those it may change (absent: all)."""
+
+    clock: str = ""
+    arms: tuple[str, ...] | None = None
+
+
+class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What holds for every arm: unsettled changes at most, and how old a loosening may be when its arm returns."""
+
+    queue: int = 256
+    pending_max_age: str = "15min"
+
+    @property
+    def pending_max_age_us(self) -> int:
+        """The age in µs."""
+        return duration_us("arm_defaults.pending_max_age", self.pending_max_age)
+
+
+class ArmChecks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checks of one arm: `loosest` is the loosest DynamicLimitsCheckMode that a request may ask for."""
+
+    loosest: str = DynamicLimitsCheckMode.DYNAMIC_LIMITS_CHECK_MODE_CHECK_NONE.name
+
+
+class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One arm of the fleet.
+
+    `urdf`, `ros_yaml` (of `ros_node`, where it holds several) and `skeleton` are files that limit it; `site_caps` caps
+    of the plant by quantity, one number or one a joint: rad or m and per s, twists in m/s and rad/s.
+    """
+
+    id: str
+    adapter: str = "simulated"
+    model: str = ""
+    options: dict[str, str | int | float | bool] = {}
+    urdf: str = ""
+    ros_yaml: str = ""
+    ros_node: str = ""
+    skeleton: str = ""
+    site_caps: dict[str, float | list[float]] = {}
+    checks: ArmChecks = ArmChecks()
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings, checked."""
+
+    root: str = "armbroker"
+    instance: str = "main"
+    log_level: str = "info"
+    mqtt: MqttSettings = MqttSettings()
+    store: StoreSettings = StoreSettings()
+    checks: CheckSettings = CheckSettings()
+    sim: SimSettings = SimSettings()
+    clients: dict[str, ClientSettings] = {}
+    arm_defaults: ArmDefaults = ArmDefaults()
+    arm: tuple[ArmSettings, ...] = ()
+
+    @property
+    def data_dir(self) -> Path:
+        """The directory of the store."""
+        return Path(self.store.dir)
+
+    @property
+    def client_id(self) -> str:
+        """The service's fixed client id."""
+        return self.mqtt.client_id or f"armbroker-{self.instance}"
+
+    @property
+    def ca_path(self) -> Path | None:
+        """The file of the certificate authorities, if one is named."""
+        return Path(self.mqtt.ca_file) if self.mqtt.ca_file else None
+
+    def password(self) -> str:
+        """The password from its file; empty without one.
+
+        Raises:
+            SettingsError: the file cannot be read.
+        """
+        if not self.mqtt.password_file:
+            return ""
+        try:
+            return Path(self.mqtt.password_file).read_text(encoding="utf-8").rstrip("\n")
+        except OSError as error:
+            raise SettingsError(f"mqtt.password_file: {error}") from error
+
+
+def duration_us(name: str, text: str) -> int:
+    """A duration such as `15min`, `500ms`, `24h` in µs.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    match = _DURATION.match(text)
+    if match is None:
+        raise SettingsError(f"{name}: {text!r} is no duration; write for example 500ms, 30s, 15min, 24h")
+    return int(match[1]) * _UNITS_US[match[2]]
