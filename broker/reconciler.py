@@ -19,7 +19,7 @@ from devices.adapter import ArmChange, ArmError, LinkState, Notice, Snapshot
 from handlers.arm_limits import limits_of
 from handlers.config_items import held_by_service
 from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.limit_sources import SETTINGS_USER
+from handlers.limit_sources import SETTINGS_USER, with_joint_types
 from handlers.provenance import Setter, Stamp
 from handlers.settling import same
 from limits.errors import LimitsError
@@ -176,6 +176,7 @@ class Reconciler:
     def _take_description(self, session: ArmSession, description: Description) -> bool:
         """Keep what the arm is; False if it is another arm than before, which is held."""
         state = session.state
+        description = with_joint_types(description, state.sources)
         joints = len(state.description.joints) if state.description is not None else 0
         if state.adopted and (session.serial != description.serial or joints != len(description.joints)):
             state.held = (
