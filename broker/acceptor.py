@@ -6,7 +6,16 @@ from functools import partial
 
 import structlog
 
-from broker.admission import check_options, check_policy, check_values, deadline_us, method_of, request_of
+from broker.admission import (
+    check_lock,
+    check_options,
+    check_policy,
+    check_values,
+    deadline_us,
+    method_of,
+    only_checked,
+    request_of,
+)
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival, decode, presumed_codec
 from broker.jobs import ChangeJob, Waiter
@@ -21,15 +30,15 @@ from broker.settler import Settler
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.arm_state import ArmState
+from handlers.authority import checked
 from handlers.config_items import ITEMS
 from handlers.outcome import Answer, Outcome, Proposal
 from handlers.request import Request
-from handlers.rpc import Access, Rpc
+from handlers.rpc import Access
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
-from schema.messages import Empty
 
 log = structlog.get_logger()
 
@@ -139,16 +148,19 @@ class Acceptor:
             return
         if self.closing:
             raise BrokerError("shutting_down", "the service is ending; send the same request again")
-        expires_us = deadline_us(arrival, self._settings)
         session = self._sessions.get(arrival.topic.arm)
+        arrival.checked_only = only_checked(arrival, session)
+        expires_us = deadline_us(arrival, self._settings)
         rpc = method_of(arrival, session)
         check_options(arrival, rpc)
         check_policy(arrival, rpc, self._settings)
+        check_lock(arrival, rpc, session)
         check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
-        outcome = rpc.decide(_NOWHERE if session is None else session.state, request)
-        if arrival.envelope.dry_run and rpc.access is Access.WRITE:
-            outcome = _checked(rpc, outcome)
+        state = _NOWHERE if session is None else session.state
+        outcome = rpc.decide(state, request)
+        if rpc.access is Access.WRITE and (arrival.envelope.dry_run or arrival.checked_only):
+            outcome = checked(state, rpc, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
         elif isinstance(outcome, Proposal):
@@ -284,9 +296,3 @@ class Acceptor:
         )
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)
-
-
-def _checked(rpc: Rpc, outcome: Outcome) -> Answer:
-    """The answer of a dry run: it would have been accepted."""
-    warnings = outcome.warnings if isinstance(outcome, Proposal) else ()
-    return Answer(Empty() if rpc.reply is not None else {}, Stage.CHECKED, warnings)

@@ -3,9 +3,10 @@
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival
 from broker.settings import Settings
+from handlers.authority import check_hold, is_checked_only
 from handlers.items import check_room
 from handlers.request import Request
-from handlers.rpc import Access, Rpc
+from handlers.rpc import Access, Guard, Rpc
 from handlers.rpc_table import UNIMPLEMENTED
 from schema.errors import BrokerError
 
@@ -91,6 +92,21 @@ def check_policy(arrival: Arrival, rpc: Rpc, settings: Settings) -> None:
         return
     if arrival.topic.arm not in client.arms:
         raise BrokerError("not_permitted", f"{arrival.topic.user} may not change {arrival.topic.arm}")
+
+
+def only_checked(arrival: Arrival, session: ArmSession | None) -> bool:
+    """Whether the request is a write that the authority over its arm lets be checked only."""
+    return session is not None and arrival.rpc is not None and is_checked_only(session.state, arrival.rpc)
+
+
+def check_lock(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:
+    """Refuse a write while another user holds the arm.
+
+    Raises:
+        BrokerError: held.
+    """
+    if rpc.guard is not Guard.NONE and session is not None:
+        check_hold(session.state, arrival.topic.user, arrival.at_us)
 
 
 def check_values(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:

@@ -8,6 +8,7 @@ from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter
 from handlers.arm_state import ArmState
 from handlers.provenance import NOBODY, Setter, Stamp, set_by
+from schema.arms import Authority
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -20,6 +21,8 @@ class ArmSession:
     adapter: ArmAdapter
     model: str = ""
     """The model that the settings name."""
+    file_authority: Authority = Authority.CONTROL
+    """The authority that the settings name, or their default."""
     told_ready: bool = True
     """Whether the arm takes changes, as it told last since it was connected."""
     met: bool = False

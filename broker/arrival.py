@@ -38,12 +38,14 @@ class Arrival:
     params: Message | dict[str, object] | None = None
     params_error: BrokerError | None = None
     id: str = ""
+    checked_only: bool = False
+    """Whether a write is only checked, whatever it says of a dry run."""
     warnings: list[Warned] = field(default_factory=list)
 
     @property
     def remembered(self) -> bool:
         """Whether the outcome is kept under the id: writes, and whatever cannot be told to be a read."""
-        if not self.id or self.envelope.dry_run:
+        if not self.id or self.envelope.dry_run or self.checked_only:
             return False
         return self.rpc is None or self.rpc.access is Access.WRITE
 

@@ -9,6 +9,7 @@ from broker.clock import Clock
 from broker.jobs import Phase
 from broker.outbox import Outbox, Publication
 from broker.topics import Topics
+from handlers.authority import hold_document
 from handlers.config_items import CONFIG_ITEMS, slot_name
 from handlers.effective import effective_document
 from handlers.settling import agrees
@@ -238,6 +239,9 @@ def _presence(session: ArmSession) -> dict[str, Any]:
         document["joints"] = len(state.description.joints)
     else:
         document["model"], document["joints"] = session.model, 0
+    document["authority"] = state.authority.value
+    if state.hold is not None:
+        document["hold"] = hold_document(state.hold)
     if state.held:
         document["why"] = state.held
     return document

@@ -4,7 +4,8 @@ from broker.arm_session import ArmSession
 from broker.clock import Clock
 from broker.endings import MODE_KEY
 from broker.jobs import ChangeJob
-from schema.arms import Verb
+from handlers.authority import barring, below_control, held_by
+from schema.arms import Authority, Verb
 from schema.errors import BrokerError
 
 
@@ -20,6 +21,8 @@ class Obstacles:
         state = session.state
         if state.held:
             return BrokerError("held", f"{state.arm} is held: {state.held}. Nothing was changed.")
+        if (barred := self._access(session, job)) is not None:
+            return barred
         if not state.online:
             return BrokerError("arm_away", f"{state.arm} is not connected. Nothing was changed.")
         if not state.ready:
@@ -34,6 +37,18 @@ class Obstacles:
             except BrokerError as error:
                 return error
         return None
+
+    def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+        """The refusal that the authority over the arm or somebody's lock on it gives."""
+        state = session.state
+        if state.authority is not Authority.CONTROL:
+            return below_control(state)
+        hold = barring(state, job.author.user, self._clock.now_us())
+        return None if hold is None else held_by(state, hold)
+
+    def free(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether the authority over the arm and the lock on it let this change go to the arm."""
+        return self._access(session, job) is None
 
     def bars(self, job: ChangeJob) -> bool:
         """Whether a change that a restart found must not be sent any more: modes, Resets, old loosenings."""

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.blobs import unpack
-from broker.documents import Documents
 from broker.ledger import Ledger
 from broker.notices import Notices
 from broker.store.rows import PastChange
@@ -14,12 +14,15 @@ from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.config_items import ITEMS, slot_name
 from handlers.outcome import (
     Answer,
+    AuthorityOrder,
     CloseHandle,
     EventsQuery,
     FaultOrder,
     HistoryQuery,
+    HoldOrder,
     OpenHandle,
     Outcome,
+    ReleaseOrder,
 )
 from handlers.request import Request
 from schema.codecs.plain import bare
@@ -36,10 +39,10 @@ PAGE_BYTES = 60_000 - 2_000
 class Orders:
     """Carries out orders at once."""
 
-    def __init__(self, ledger: Ledger, notices: Notices, documents: Documents) -> None:
+    def __init__(self, ledger: Ledger, notices: Notices, authorities: Authorities) -> None:
         self._ledger = ledger
         self._notices = notices
-        self._documents = documents
+        self._authorities = authorities
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
@@ -67,6 +70,9 @@ class Orders:
                 except ArmRefusedError as refused:
                     own = (refused.code, refused.sub_code, refused.name)
                     raise BrokerError("arm_refused", str(refused), own=own) from refused
+                return Answer({}, Stage.STORED)
+            case AuthorityOrder() | HoldOrder() | ReleaseOrder():
+                self._authorities.carry_out(session, request, order)
                 return Answer({}, Stage.STORED)
             case _:
                 raise TypeError(type(order).__name__)

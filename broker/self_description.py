@@ -6,6 +6,7 @@ from typing import Any
 from broker.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
+from handlers.authority import hold_document
 from handlers.config_items import ITEMS, held_by_service
 from handlers.effective import limit_sources
 from handlers.notifications import HANDLES_PER_CONNECTION
@@ -131,6 +132,9 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
             document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
         document["notes"] = list(description.notes)
         document |= limit_sources(state)
+    document["authority"] = state.authority.value
+    if state.hold is not None:
+        document["hold"] = hold_document(state.hold)
     floats = any(not ITEMS[key].held_by_service for key in state.arm_items)
     document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32" if floats else "double"}
     document["loosest_check_mode"] = state.sources.loosest.name

@@ -11,7 +11,9 @@ import structlog
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
 from broker.arm_session import ArmSession
+from broker.authority import Authorities
 from broker.clock import Clock
+from broker.device_bus import MqttDeviceBus, bus_config
 from broker.documents import NAMES, Documents
 from broker.fleet import Fleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
@@ -61,9 +63,8 @@ class Service:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
-        self._opened = False
+        self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
-        self._since_us = clock.now_us()
         self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop)
         self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
@@ -81,11 +82,13 @@ class Service:
         settler.reach = self._reconciler.reach
         settler.endings.describe = self._publish_factsheet
         queues.serve(self)
-        self._fleet = Fleet(settings, notices.handles, clock.now_us())
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
+        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=queues.kick)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, documents), notices=notices,
+            orders=Orders(ledger, notices, self._authorities), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -117,6 +120,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
         """
         recovery.restore(self.sessions, self._loaded)
+        self._authorities.restore(self.sessions.values(), self._loaded.meta)
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
@@ -125,6 +129,7 @@ class Service:
         for session in self.sessions.values():
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
+        await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
         self._forget_removed()
         self._publish_all()
@@ -173,6 +178,7 @@ class Service:
         self._end_work()
         await self._link.close(will=not drain)
         await self._fleet.close()
+        await self._bus.close()
         log.info("ended", drained=drain)
 
     async def _settle(self) -> None:
@@ -196,6 +202,7 @@ class Service:
             task.cancel()
         self._queues.cancel()
         self._settler.close()
+        self._authorities.close()
         self._documents.close()
         self._outbox.close()
 

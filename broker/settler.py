@@ -251,7 +251,7 @@ class Settler:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.read_back(session, job)
         ending = self._ending(session, job, job.wanted, read)
-        ready = session.state.ready and not session.state.held
+        ready = session.state.ready and not session.state.held and self._obstacles.free(session, job)
         if ending is Ending.REFUSED and ready and not self._obstacles.bars(job):
             try:
                 await self._write(session, job)

@@ -7,6 +7,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterClass
 
 BUILT_IN: dict[str, str] = {
+    "mqtt_agent": "devices.mqtt_agent:MqttAgents",
     "simulated": "devices.simulated:SimulatedArm",
     "ros2": "devices.ros2:Ros2Arm",
 }

@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from handlers.limit_sources import LimitSources
 from handlers.provenance import Setter
-from schema.arms import Description, Slot
+from schema.arms import Authority, Description, Slot
+from schema.envelope import Author
 from schema.messages import Message
 
 if TYPE_CHECKING:
@@ -40,6 +43,15 @@ class HandleEntry:
     last_seq: int = 0
 
 
+class Hold(msgspec.Struct, frozen=True, gc=False):
+    """A lock on an arm by a named person; times in µs since 1970, `until_us` 0 = until it is released."""
+
+    by: Author
+    reason: str
+    since_us: int
+    until_us: int = 0
+
+
 @dataclass(slots=True)
 class ArmState:
     """One arm. Handlers read it; only the acceptor and the settler change it.
@@ -69,6 +81,10 @@ class ArmState:
     ready: bool = False
     held: str = ""
     """Why the arm is held; empty when it is not."""
+    authority: Authority = Authority.CONTROL
+    """How far the service may go with this arm."""
+    hold: Hold | None = None
+    """Who locked the arm, if anybody did."""
     rev: int = 0
     seq: int = 0
     read_at_us: int = 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from schema.arms import Fault, Slot, Verb
+from schema.arms import Authority, Fault, Slot, Verb
 from schema.envelope import Stage, Warned
 from schema.messages import Message
 
@@ -69,4 +69,24 @@ class FaultOrder(msgspec.Struct, frozen=True, gc=False):
     fault: Fault
 
 
-Outcome = Answer | Proposal | OpenHandle | CloseHandle | HistoryQuery | EventsQuery | FaultOrder
+class AuthorityOrder(msgspec.Struct, frozen=True, gc=False):
+    """Change how far the service may go with the arm."""
+
+    authority: Authority
+    reason: str
+
+
+class HoldOrder(msgspec.Struct, frozen=True, gc=False):
+    """Lock the arm for the sender, or give the sender's lock another reason and end (µs since 1970, 0 = none)."""
+
+    reason: str
+    until_us: int
+
+
+class ReleaseOrder(msgspec.Struct, frozen=True, gc=False):
+    """End the lock on the arm."""
+
+
+AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
+"""Orders about who may change the arm."""
+Outcome = Answer | Proposal | OpenHandle | CloseHandle | HistoryQuery | EventsQuery | FaultOrder | AccessOrder

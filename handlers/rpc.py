@@ -20,6 +20,17 @@ class Access(enum.Enum):
     """Changes something: wants an id, and is remembered."""
 
 
+class Guard(enum.Enum):
+    """What a write has to respect beside the policy."""
+
+    NONE = "none"
+    """Nothing: reads, handles, faults of simulated arms."""
+    HOLD = "hold"
+    """A lock on the arm by somebody else."""
+    AUTHORITY = "authority"
+    """The lock, and how far the service may go: below control it is checked only."""
+
+
 class Rpc(msgspec.Struct, frozen=True):
     """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit` deg, rad or empty."""
 
@@ -38,3 +49,4 @@ class Rpc(msgspec.Struct, frozen=True):
     """Params that may be so long that the payload is up to 4 MiB: lists of numbers (1), or of such lists (2)."""
     present: Callable[[Message], Message] | None = None
     """What a write answers of the value that was read back; None: the value itself, or nothing for an Empty reply."""
+    guard: Guard = Guard.NONE

@@ -46,6 +46,17 @@ class Verb(enum.StrEnum):
     RESET = "reset"
 
 
+class Authority(enum.StrEnum):
+    """How far the service may go with an arm."""
+
+    OBSERVE = "observe"
+    """Read and publish; a write is answered with what would come of it, and nothing changes."""
+    ADVISE = "advise"
+    """The same, a write is answered as a dry run."""
+    CONTROL = "control"
+    """Writes are carried out."""
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A simulated fault; times in ms, `for_ms` 0 = until `none`; `slot` narrows refuse and names foreign_change."""
 

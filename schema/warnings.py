@@ -14,5 +14,7 @@ WARNINGS: dict[str, str] = {
     "STOPPING_DISTANCE": "Between soft and hard end a joint has less way than it needs to stop.",
     "GRAVITY_DIRECTION": "The gravity vector points against the present one; its sign may be wrong.",
     "PAYLOAD_KEPT": "The tool changed, the payload that is told from its frame did not.",
+    "OBSERVED": "The arm is only observed: nothing was written, the text says what would have come of the request.",
+    "ADVISED": "The service only advises on the arm: the request was checked as a dry run, nothing was written.",
     "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
 }

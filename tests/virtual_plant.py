@@ -117,26 +117,35 @@ class Plant:
         return self.service.sessions[arm]
 
     def send(
-        self, arm: str, method: str, params: dict[str, Any] | None = None, *, dup: bool = False, **fields: Any
+        self,
+        arm: str,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        dup: bool = False,
+        user: str = "u",
+        **fields: Any,
     ) -> str:
-        """Let user u send a request; its id."""
+        """Let a user send a request; its id."""
         if "id" not in fields:
             self._ids += 1
             fields["id"] = f"{self.loaded.epoch}-{self._ids}"
         request = fields if params is None else {**fields, "params": params}
-        self.link.deliver(f"req/u/c/{arm}/{method}", json.dumps(request).encode(), dup=dup)
+        self.link.deliver(f"req/{user}/c/{arm}/{method}", json.dumps(request).encode(), dup=dup)
         return str(fields["id"])
 
-    async def reply(self, request_id: str, after: int = 0) -> dict[str, Any]:
+    async def reply(self, request_id: str, after: int = 0, user: str = "u") -> dict[str, Any]:
         """The first reply to an id, from publication number `after` on."""
-        taken = await self.link.take(lambda published: published.topic == f"res/u/c/{request_id}", after)
+        taken = await self.link.take(lambda published: published.topic == f"res/{user}/c/{request_id}", after)
         document: dict[str, Any] = taken.document
         return document
 
-    async def call(self, arm: str, method: str, params: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    async def call(
+        self, arm: str, method: str, params: dict[str, Any] | None = None, *, user: str = "u", **fields: Any
+    ) -> dict[str, Any]:
         """Send a request and return its next reply."""
         after = len(self.link.published)
-        return await self.reply(self.send(arm, method, params, **fields), after)
+        return await self.reply(self.send(arm, method, params, user=user, **fields), after, user)
 
     async def fault(self, arm: str, fault: str, **params: Any) -> None:
         """Let a fault begin."""

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from broker.settings.places import Fault, KeyPath
-from broker.settings.records import CHECK_MODES, LOG_LEVELS, ArmSettings, Settings, SettingsError, duration_us
+from broker.settings.records import (
+    AUTHORITIES,
+    CHECK_MODES,
+    LOG_LEVELS,
+    LONGEST_LATENCY_MS,
+    ArmSettings,
+    Settings,
+    SettingsError,
+    duration_us,
+)
 from broker.topics import Topics, is_name
 from limits.stack.joints import QUANTITIES
 
@@ -29,6 +38,9 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
         if client.clock not in ("", "none"):
             text = f"clients.{name}.clock: {client.clock!r}; only 'none' is known"
             yield Fault(("clients", name, "clock"), text)
+    if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
+        text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
+        yield Fault(("sim", "latency_ms"), text)
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
 
@@ -72,6 +84,8 @@ def _arm_faults(settings: Settings) -> Iterator[Fault]:
         elif (other := seen.get(arm.id.lower())) is not None:
             yield Fault((*path, "id"), f"arm.id: {arm.id!r} and {other!r} are the same or differ only in case")
         seen.setdefault(arm.id.lower(), arm.id)
+        if arm.authority:
+            yield from _chosen((*path, "authority"), f"arm {arm.id}: authority", arm.authority, AUTHORITIES)
         loosest = arm.checks.loosest
         yield from _chosen((*path, "checks", "loosest"), f"arm {arm.id}: checks.loosest", loosest, CHECK_MODES)
         yield from _cap_faults(path, arm)

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
+AUTHORITIES = tuple(Authority)
+LONGEST_LATENCY_MS = 60_000
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
 _UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
@@ -84,6 +87,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     adapter: str = "simulated"
     model: str = ""
+    authority: str = ""
+    """How far the service may go: observe, advise, control; empty = as its adapter says, control for simulated arms."""
     options: dict[str, str | int | float | bool] = {}
     urdf: str = ""
     ros_yaml: str = ""

@@ -7,6 +7,16 @@ import pytest
 from broker.fleet import Fleet
 from broker.settings import from_document
 from devices.adapter import ArmError
+from devices.adapter_class import AdapterAbout
+from devices.registry import BUILT_IN
+from devices.simulated import SimulatedArm
+from schema.arms import Authority
+
+
+class RealArm(SimulatedArm):
+    """An adapter that says nothing of an authority."""
+
+    about = AdapterAbout(purpose="a real arm", methods=frozenset(), items=frozenset())
 
 
 async def test_arms_share_what_belongs_to_their_adapter(tmp_path: Path) -> None:
@@ -22,6 +32,26 @@ async def test_arms_share_what_belongs_to_their_adapter(tmp_path: Path) -> None:
     assert (state.strict, state.queue_limit, state.faults_allowed) == (True, 7, True)
     assert {"GetHistory", "SimFault", "SetControlMode"} <= state.methods
     assert [path.name for path in (tmp_path / "adapters").iterdir()] == ["simulated"]
+    await fleet.close()
+
+
+@pytest.mark.parametrize(
+    ("adapter", "named", "authority"),
+    [
+        ("simulated", {}, Authority.CONTROL),
+        ("simulated", {"authority": "observe"}, Authority.OBSERVE),
+        ("real", {}, Authority.OBSERVE),
+        ("real", {"authority": "advise"}, Authority.ADVISE),
+    ],
+)
+async def test_an_arm_has_the_authority_of_the_settings_else_of_its_adapter(
+    adapter: str, named: dict[str, str], authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BUILT_IN, "real", f"{__name__}:RealArm")
+    arm = {"id": "r1", "model": "gen3_7dof", "adapter": adapter, **named}
+    fleet = Fleet(from_document({"store": {"dir": str(tmp_path)}, "arm": [arm]}), {}, 0)
+    session = fleet.sessions["r1"]
+    assert (session.state.authority, session.file_authority) == (authority, authority)
     await fleet.close()
 
 

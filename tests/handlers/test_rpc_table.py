@@ -6,7 +6,7 @@ import pytest
 
 from handlers import rpc_table
 from handlers.config_items import ITEMS
-from handlers.rpc import Access
+from handlers.rpc import Access, Guard
 from handlers.rpc_table import HELD_METHODS, RPC_TABLE, SERVICE_METHODS, UNIMPLEMENTED, reply_message
 from schema.messages import JointSpeedSoftLimits
 
@@ -27,14 +27,18 @@ KINOVA = [
 OWN = [
     "SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault",
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
+    "SetAuthority", "HoldArm", "ReleaseArm",
 ]  # fmt: skip
 HELD = [
     "GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits",
     "GetJointSafety", "SetJointSafety", "ClearJointSafety", "ResetJointSafety",
     "GetJointParameters", "SetJointParameters", "DescribeJointParameters",
 ]  # fmt: skip
+ACCESS = {"SetAuthority", "HoldArm", "ReleaseArm"}
 _READS = ("Get", "Describe")
-WRITES = {name for name in KINOVA + HELD if not name.startswith(_READS)} | {"SetControlMode", "SimFault"}
+WRITES = {name for name in KINOVA + HELD if not name.startswith(_READS)} | {"SetControlMode", "SimFault", *ACCESS}
+UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault"}
+"""Writes that nobody's lock and no authority keeps back."""
 DEGREES = {
     "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
     "SetJointSpeedSoftLimits", "ResetJointSpeedSoftLimits",
@@ -59,10 +63,7 @@ def test_what_is_described_and_not_there_is_refused_by_name() -> None:
         "ConfirmArm",
         "ConfirmPending",
         "DiscardPending",
-        "HoldArm",
-        "ReleaseArm",
         "RestoreFactory",
-        "SetAuthority",
     ]
     assert not RPC_TABLE.keys() & set(UNIMPLEMENTED)
 
@@ -91,6 +92,13 @@ def test_a_request_with_a_mode_has_its_field(rpcs: list[dict[str, Any]]) -> None
 
 def test_writes_are_pinned() -> None:
     assert {name for name, rpc in RPC_TABLE.items() if rpc.access is Access.WRITE} == WRITES
+
+
+def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
+    guards = {guard: {name for name, rpc in RPC_TABLE.items() if rpc.guard is guard} for guard in Guard}
+    assert guards[Guard.HOLD] == ACCESS
+    assert guards[Guard.AUTHORITY] == WRITES - UNGUARDED - ACCESS
+    assert guards[Guard.NONE] >= UNGUARDED
 
 
 def test_methods_in_degrees_and_radians_are_pinned() -> None:

@@ -34,6 +34,7 @@ def test_defaults() -> None:
         ({"arm": [{"id": "r1"}, {"id": "r1"}]}, "the same"),
         ({"arm": [{"id": 1}]}, "arm[0].id"),
         ({"checks": {"strict": "yes"}}, "checks.strict"),
+        ({"arm": [{"id": "r1", "authority": "all"}]}, "arm r1: authority: 'all'; allowed are observe, advise, control"),
         ({"arm": [{"id": "r1", "checks": {"loosest": "NONE"}}]}, "arm r1: checks.loosest: 'NONE'; allowed are DYNAMIC"),
         ({"arm": [{"id": "r1", "site_caps": {"speed": 1.0}}]}, "arm r1: site_caps.speed: no such quantity"),
         ({"arm": [{"id": "r1", "site_caps": {"velocity": [1.0, math.inf]}}]}, "site_caps.velocity: inf is not finite"),
