@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
@@ -148,7 +149,7 @@ class Arm:
         self._link: tuple[bool, bool, str] = (False, False, f"{self.name} was not seen yet")
         self._publishers: frozenset[tuple[int, ...]] = frozenset()
         self._seen: Values | None = None
-        self._polling, self._next_poll = False, 0.0
+        self._poll_number, self._polling, self._next_poll = 0, False, 0.0
         self._waiting: list[tuple[float, Done]] = []
 
     def ask(self, frame: Mapping[str, Any]) -> None:
@@ -178,7 +179,8 @@ class Arm:
             self._set_link(online=False, ready=False, why=why)
         elif not self._polling and now >= self._next_poll:
             self._polling = True
-            self._calls.run(self._poll(), now + self._silence_s, self._polled)
+            self._poll_number += 1
+            self._calls.run(self._poll(), now + self._silence_s, partial(self._polled, self._poll_number))
         late = [one for one in self._waiting if one[0] <= now]
         self._waiting = [one for one in self._waiting if one[0] > now]
         for _, done in late:
@@ -212,7 +214,10 @@ class Arm:
         answer = yield self._state, self._ros.states.GetState.Request()
         return found, answer.current_state.label
 
-    def _polled(self, result: tuple[Values, str] | None, error: WorkerError | None) -> None:
+    def _polled(self, number: int, result: tuple[Values, str] | None, error: WorkerError | None) -> None:
+        """Take what a poll found; one of a node that is gone meanwhile, or was started anew, says nothing."""
+        if number != self._poll_number or not self._polling:
+            return
         self._polling = False
         self._next_poll = time.monotonic() + POLL_S
         if result is None:
@@ -229,7 +234,7 @@ class Arm:
     def _set_link(self, *, online: bool, ready: bool, why: str) -> None:
         before, self._link = self._link, (online, ready, why)
         if not online:
-            self._seen = None
+            self._seen, self._polling = None, False
         if before != self._link and (online or before[0]):
             self._pipe.send(notice="link", online=online, ready=ready, why=why)
         self._meet()
@@ -357,7 +362,10 @@ def main() -> None:
     pipe, options = Pipe(int(sys.argv[2])), json.loads(sys.argv[1])
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ros = load_ros(options)
+    try:
+        ros = load_ros(options)
+    except ImportError as error:
+        sys.exit(f"{sys.executable} cannot import ROS: {error}")
     ros.rclpy.init(domain_id=options["domain"], signal_handler_options=ros.signals.SignalHandlerOptions.NO)
     node = ros.rclpy.create_node(
         options["name"], use_global_arguments=False, enable_rosout=False, start_parameter_services=False
