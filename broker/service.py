@@ -79,8 +79,7 @@ class Service:
             ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
             describe=self._publish_factsheet,
         )  # fmt: skip
-        settler.reach = self._reconciler.reach
-        settler.endings.describe = self._publish_factsheet
+        settler.reach, settler.endings.describe = self._reconciler.reach, self._publish_factsheet
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from broker.cli import call as calling
+from broker.cli import devices
 from broker.cli import limits as limits_files
 from broker.cli import watch as watching
 from broker.cli.exits import Exit
@@ -220,6 +221,7 @@ def agent(
     _end(run_agents(given))
 
 
+app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
 app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
 
 

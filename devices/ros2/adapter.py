@@ -44,13 +44,14 @@ class Ros2Arm:
     resolution_rad = 0.0
     methods: frozenset[str] = frozenset()
     items = frozenset({SLOT[0]})
-    deadlines = Deadlines(connect_s=5.0)
+    deadlines = Deadlines(connect_s=10.0)
     about: ClassVar = AdapterAbout(
         purpose="arms whose joint limits are parameters of a ROS 2 node",
         options=Ros2Options,
         methods=methods,
         items=items,
         deadlines=deadlines,
+        rig="devices.ros2.rig:make",
     )
 
     def __init__(self, name: str, model: str, options: Ros2Options, fence: Fence) -> None:
@@ -132,6 +133,8 @@ class Ros2Arm:
     async def _carry_out(self, command: Command) -> None:
         if command.slot != SLOT or command.verb is not Verb.SET or not isinstance(command.value, JointParameterMap):
             raise refused("UNSUPPORTED_METHOD", f"{command.verb} {command.slot[0]}: the node has no such service")
+        if self._state.online and not self._state.ready:
+            raise refused("DEVICE_NOT_READY", f"{self._options.node} takes no change now: {self._state.why}")
         until = asyncio.get_running_loop().time() + self.deadlines.write_s
         change = changes(self._options.node, command.value, await self._held())
         if change:

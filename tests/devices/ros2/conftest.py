@@ -12,7 +12,7 @@ from devices.ros2 import Ros2Arm
 from devices.ros2.adapter import SLOT
 from schema.arms import Verb
 from schema.joint_items import JointParameterMap
-from tests.ros_nodes import DOMAIN, NODE, RosNode, ros_python
+from tests.ros_nodes import DOMAIN, NODE, NodeProcess, ros_python, start_node
 
 
 def pytest_asyncio_loop_factories() -> dict[str, type[asyncio.SelectorEventLoop]]:
@@ -83,16 +83,16 @@ class Watched:
         await self.arm.write(Command(1, self.cmd_seq, Verb.SET, SLOT, value))
 
 
-MakeNode = Callable[..., Awaitable[RosNode]]
+MakeNode = Callable[..., Awaitable[NodeProcess]]
 
 
 @pytest.fixture
 async def make_node(tmp_path: Path) -> AsyncIterator[MakeNode]:
     """A function that starts a node, by its parameters and flags; killed at the end."""
-    nodes: list[RosNode] = []
+    nodes: list[NodeProcess] = []
 
-    async def make(*args: Any, **more: Any) -> RosNode:
-        nodes.append(await RosNode.start(tmp_path, *args, **more))
+    async def make(*args: Any, **more: Any) -> NodeProcess:
+        nodes.append(await start_node(tmp_path, *args, **more))
         return nodes[-1]
 
     yield make

@@ -106,7 +106,7 @@ async def test_a_node_may_declare_what_it_does_not_give(make_node: MakeNode, mak
 
 
 async def test_a_node_without_atomic_sets_takes_parameters_one_by_one(make_node: MakeNode, make_arm: MakeArm) -> None:
-    node, watched = await make_node(None, "--no-atomic"), make_arm()
+    node, watched = await make_node(atomic=False), make_arm()
     await watched.connect()
     await watched.set({SPEED: 1.25, OTHER_SPEED: 1.0})
     assert (await node.holds(SPEED), await node.holds(OTHER_SPEED)) == (1.25, 1.0)
@@ -160,7 +160,7 @@ async def test_a_node_with_a_sample_file(make_node: MakeNode, make_arm: MakeArm,
     node, watched = await make_node(file=file), make_arm()
     await watched.connect()
     read = await watched.parameters()
-    held = {f"joint_limits.{name}": value for name, value in (await node.tell(values=[])).items()}
+    held = await node.tell(values=[])
     assert read
     assert read == {name: held[name] for name in read}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from devices.adapter import ArmAwayError, ArmTimeoutError
+from devices.adapter import ArmAwayError, ArmRefusedError, ArmTimeoutError
 from tests.devices.ros2.conftest import MakeNode, Watched
 from tests.ros_nodes import DOMAIN, LIMITS, NODE, SPEED, ros_python
 
@@ -67,13 +67,13 @@ async def test_a_node_that_hangs_and_goes_on(make_node: MakeNode, make_arm: Make
     node, watched = await make_node(), make_arm(silence_s=1.0)
     await watched.connect()
     held = await watched.parameters()
-    node.order(hang=8.0)
+    await node.tell(hang=True)
     with pytest.raises(ArmTimeoutError):
         await watched.parameters()
     with pytest.raises(ArmTimeoutError):
         await watched.set(held | {SPEED: 0.5})
     assert watched.link == (False, False)
-    await node.answer()
+    await node.tell(hang=False)
     await watched.until(lambda: watched.link == (True, True))
     assert await watched.parameters() == held
 
@@ -81,11 +81,11 @@ async def test_a_node_that_hangs_and_goes_on(make_node: MakeNode, make_arm: Make
 async def test_a_set_that_a_hanging_node_takes_later_is_ours(make_node: MakeNode, make_arm: MakeArm) -> None:
     node, watched = await make_node(), make_arm(silence_s=30.0)
     await watched.connect()
-    node.order(hang=4.0)
+    await node.tell(hang=True)
     change = {SPEED: ["double", 0.5]}
     with pytest.raises(ArmTimeoutError):
         await watched.arm._set(change, 1.0)
-    await node.answer()
+    await node.tell(hang=False)
     await watched.until(lambda: bool(watched.changes))
     assert watched.changes == [True]
     assert (await watched.parameters())[SPEED] == 0.5
@@ -141,7 +141,8 @@ async def test_another_node_sets_a_parameter(make_node: MakeNode, make_arm: Make
 
 
 async def test_a_node_takes_changes_while_its_lifecycle_lets_it(make_node: MakeNode, make_arm: MakeArm) -> None:
-    node, watched = await make_node(None, "--lifecycle"), make_arm()
+    node, watched = await make_node(lifecycle=True), make_arm()
+    await node.tell(transition="cleanup")
     await watched.until_online()
     assert watched.link == (True, False)
     assert watched.why == "its lifecycle state is unconfigured"
@@ -149,6 +150,9 @@ async def test_a_node_takes_changes_while_its_lifecycle_lets_it(make_node: MakeN
     await watched.arm.connect()
     assert watched.link == (True, False)
     assert len(watched.notices) == told + 1
+    with pytest.raises(ArmRefusedError, match="its lifecycle state is unconfigured") as refusal:
+        await watched.set({SPEED: 1.0})
+    assert refusal.value.name == "DEVICE_NOT_READY"
     for transition, ready in (("configure", True), ("cleanup", False), ("configure", True), ("shutdown", False)):
         await node.tell(transition=transition)
         await watched.until(lambda ready=ready: watched.link == (True, ready))  # type: ignore[misc]  # bound now
