@@ -35,6 +35,8 @@ from schema.messages import KinematicLimits, Message
 
 SLOT: Slot = ("joint_parameters", 0)
 WORKER = Path(__file__).with_name("worker.py")
+START_S = 2.0
+"""How long a worker may take until it hears the first request."""
 NO_EVENTS = "the node publishes no parameter events: its changes are seen when it is read, once a second"
 
 
@@ -79,7 +81,8 @@ class Ros2Arm:
         until = asyncio.get_running_loop().time() + self.deadlines.connect_s
         self._link.open()
         await self._link.wait_up(self.deadlines.connect_s)
-        told = (await self._link.call("describe", timeout_s=_left(until))).result
+        seconds = max(_left(until) - START_S, 0.1)
+        told = (await self._link.call("describe", timeout_s=seconds, slack_s=START_S)).result
         if not isinstance(told, dict):
             raise ArmUnreadableError("what the worker tells of the node cannot be read")
         held = await self._held()

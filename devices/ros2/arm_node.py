@@ -18,14 +18,21 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import rclpy
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rcl_interfaces.msg import ParameterValue, SetParametersResult
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -33,7 +40,15 @@ from rclpy.parameter import Parameter
 from rclpy.parameter_service import ParameterService
 
 PREFIX = "joint_limits"
-WITHOUT_ATOMIC = {"list": ListParameters, "get": GetParameters, "set": SetParameters}
+ATOMIC = "set_parameters_atomically"
+SERVICES = {
+    "describe_parameters": DescribeParameters,
+    "get_parameter_types": GetParameterTypes,
+    "list_parameters": ListParameters,
+    "get_parameters": GetParameters,
+    "set_parameters": SetParameters,
+    ATOMIC: SetParametersAtomically,
+}
 CYCLE_S = 0.02
 
 
@@ -47,9 +62,10 @@ class ArmNode:
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = options
         self._executor = SingleThreadedExecutor()
-        self._awake = self._prompt = True
+        self._awake = True
         self._own = False
-        self._reason, self._cap, self._delay_s, self._lose = "", math.inf, 0.0, False
+        self._reason, self._cap, self._delay_s = "", math.inf, 0.0
+        self._lose = self._garble = False
         self._over = threading.Event()
         self._back_at = math.inf
         self._node: Any = None
@@ -117,6 +133,9 @@ class ArmNode:
     def _do_lose(self, flag: bool) -> None:
         self._lose = flag
 
+    def _do_garble(self, flag: bool) -> None:
+        self._garble = flag
+
     def _do_hang(self, flag: bool) -> None:
         self._awake = not flag
 
@@ -147,18 +166,16 @@ class ArmNode:
     def _create(self, held: Mapping[str, Any] | None) -> None:
         """Make the node, with the parameters of the ROS arguments or with those it held."""
         given = None if held is None else [Parameter(name, value=value) for name, value in held.items()]
-        atomic = self._options.get("atomic", True)
         self._node = (LifecycleNode if self._options.get("lifecycle") else Node)(
             self._options["name"],
             namespace=self._options["namespace"],
             use_global_arguments=given is None,
             parameter_overrides=given,
             automatically_declare_parameters_from_overrides=True,
-            start_parameter_services=atomic,
+            start_parameter_services=False,
             enable_rosout=False,
         )
-        if not atomic:
-            self._serve_without_atomic()
+        self._serve()
         self._node.add_pre_set_parameters_callback(self._before_set)
         self._node.add_on_set_parameters_callback(self._on_set)
         self._node.add_post_set_parameters_callback(self._after_set)
@@ -166,12 +183,26 @@ class ArmNode:
             self._node.trigger_configure()
         self._executor.add_node(self._node)
 
-    def _serve_without_atomic(self) -> None:
+    def _serve(self) -> None:
+        """Offer the services of the library, by its handlers, so that answers can be garbled."""
         handlers: Any = ParameterService.__new__(ParameterService)
-        handlers._get_node = lambda: self._node  # noqa: SLF001 - the handlers of the library, without its one service
-        for verb, kind in WITHOUT_ATOMIC.items():
-            handler = getattr(handlers, f"_{verb}_parameters_callback")
-            self._node.create_service(kind, f"{self._options['name']}/{verb}_parameters", handler)
+        handlers._get_node = lambda: self._node  # noqa: SLF001 - what the handlers of the library ask for
+        for leaf, kind in SERVICES.items():
+            if leaf == ATOMIC and not self._options.get("atomic", True):
+                continue
+            handler = getattr(handlers, f"_{leaf}_callback")
+            self._node.create_service(
+                kind, f"{self._options['name']}/{leaf}", self._garbled(handler) if kind is GetParameters else handler
+            )
+
+    def _garbled(self, handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def answer(request: Any, response: Any) -> Any:
+            found = handler(request, response)
+            if self._garble:
+                found.values = [*found.values, ParameterValue()]
+            return found
+
+        return answer
 
     def _before_set(self, parameters: list[Any]) -> list[Any]:
         return [

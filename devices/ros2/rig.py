@@ -39,14 +39,14 @@ TRAITS = Traits(
         "rounded": "a node holds doubles as they are",
         "same reset answered": "a node has no reset",
         "swap_serial": "a node has no serial number: its full name stands for it",
-        "garbage": "answers are typed by ROS; those of the worker are garbled in the adapter's own tests",
     },
 )
 
 _FAULTS: Mapping[str, Mapping[str, Any]] = {
-    "none": {"reject": "", "delay": 0, "lose": False, "hang": False, "offline": False},
+    "none": {"reject": "", "delay": 0, "lose": False, "garble": False, "hang": False, "offline": False},
     "refuse": {"reject": "all"},
     "lose_answer": {"lose": True},
+    "garbage": {"garble": True},
     "hang": {"hang": True},
     "offline": {"offline": True},
     "reboot": {"reboot": REBOOT_S},

@@ -284,6 +284,8 @@ class Arm:
         answer = yield from self._call("get_parameters", names=names)
         if len(answer.values) == len(names):
             return dict(zip(names, map(encoded, answer.values), strict=True))
+        if answer.values:
+            raise WorkerError("unreadable", f"{len(answer.values)} values of {len(names)} parameters")
         if len(names) == 1:
             return {names[0]: ["not_set", None]}
         middle = len(names) // 2
