@@ -284,7 +284,7 @@ def _unfit(session: ArmSession) -> str:
     """Why the limits that an arm tells and the files of the settings make no stack; empty if they do."""
     try:
         limits = limits_of(session.state)
-        reports = (*limits.reports, *map(str, disagreements(limits.stack)))
+        reports = (*limits.placed.reports, *map(str, disagreements(limits.stack)))
     except LimitsError as error:
         return f"its limits cannot be used: {error}"
     for report in reports:

@@ -76,14 +76,15 @@ class _Outer(NamedTuple):
 
     inputs: tuple[object, ...]
     joints: ArmJoints
+    given: Placed
+    """What the settings and their files say."""
     placed: Placed
+    """The same; its reports have what of the parameters makes no sense, too."""
     machine: tuple[Layer, ...]
     """Hard limits and files."""
     layers: tuple[Layer, ...]
     """These, then application limits and caps of the plant."""
     bounds: dict[str, OuterBounds]
-    reports: tuple[str, ...]
-    """What of these layers does not fit the arm or makes no sense."""
 
 
 class ArmLimits:
@@ -113,13 +114,8 @@ class ArmLimits:
 
     @property
     def placed(self) -> Placed:
-        """What the settings and their files say about these joints."""
+        """What the settings and their files say about these joints, and what of it and of the parameters does not fit."""
         return self._outer().placed
-
-    @property
-    def reports(self) -> tuple[str, ...]:
-        """What does not fit the arm, or makes no sense and does not count, in words."""
-        return self._outer().reports
 
     @property
     def stack(self) -> Stack:
@@ -261,16 +257,16 @@ def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -
     description = description_of(state)
     joints = joints_of(description)
     same_place = before is not None and before.joints == joints and before.inputs[1] is state.sources
-    placed = before.placed if before is not None and same_place else place(state.sources, joints)
+    given = before.given if before is not None and same_place else place(state.sources, joints)
     by = ARM_USER if description.hard_source == "hard:device" else PROFILE_USER
     hard = kinova_layer(joints, description.hard_limits, Origin(description.hard_source, by, state.described_at_us))
-    files = [layer for layer in placed.layers if layer.kind in MACHINE_KINDS]
-    parameters, doubts = parameter_layers(joints, state, placed)
+    files = [layer for layer in given.layers if layer.kind in MACHINE_KINDS]
+    parameters, doubts = parameter_layers(joints, state, given)
     machine = Stack.of(joints, (hard, *files, *parameters)).layers
-    site = [layer for layer in placed.layers if layer.kind is LayerKind.SITE]
+    site = [layer for layer in given.layers if layer.kind is LayerKind.SITE]
     layers = (*machine, *application_layers(joints, state), *site)
-    reports = (*placed.reports, *doubts)
-    return _Outer(inputs, joints, placed, machine, Stack.of(joints, layers).layers, {}, reports)
+    placed = given._replace(reports=(*given.reports, *doubts))
+    return _Outer(inputs, joints, given, placed, machine, Stack.of(joints, layers).layers, {})
 
 
 def _bounds(outer: _Outer, measured: _Measured, description: Description) -> OuterBounds:

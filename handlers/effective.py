@@ -50,7 +50,7 @@ def _sources(limits: ArmLimits) -> Document:
     }
     return {
         "limit_sources": [came_from(*one) for one in origins],
-        "joint_reports": list(limits.reports),
+        "joint_reports": list(limits.placed.reports),
         "disagreements": [
             {
                 "quantity": found.quantity,

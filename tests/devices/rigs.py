@@ -12,6 +12,7 @@ from devices.conformance.run import MakeRig
 from devices.ros2 import rig as ros2_rig
 from devices.simulated import SimulatedArm
 from tests.devices.kortex.rig import make_kortex
+from tests.devices.mqtt_agent.memory_bus import make_mqtt_agent
 from tests.ros_nodes import DOMAIN, ros_missing, ros_python
 from tests.virtual_plant import PatientLoop
 
@@ -43,6 +44,7 @@ async def make_ros2(directory: Path) -> Rig:
 
 RIGS: dict[str, RigKind] = {
     "simulated": RigKind(make_simulated),
+    "mqtt_agent": RigKind(make_mqtt_agent),
     "kortex (fake)": RigKind(make_kortex, real=True),
     "ros2": RigKind(make_ros2, real=True, missing=ros_missing),
 }

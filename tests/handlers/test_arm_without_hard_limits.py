@@ -158,7 +158,7 @@ def test_what_makes_no_sense_does_not_count_and_is_told(nonsense: dict[str, bool
 def test_nothing_counts_where_nothing_makes_sense() -> None:
     state = node({FLAG: True})
     assert velocity(state) is None
-    assert len(limits_of(state).reports) == 1
+    assert len(limits_of(state).placed.reports) == 1
     assert state.reported[SAFETY_SLOT] == state.desired[SAFETY_SLOT]
 
 
