@@ -114,7 +114,7 @@ class ArmLimits:
 
     @property
     def placed(self) -> Placed:
-        """What the settings and their files say about these joints, and what of it and of the parameters does not fit."""
+        """What the settings and their files say about these joints; its reports tell of senseless parameters too."""
         return self._outer().placed
 
     @property
@@ -265,7 +265,7 @@ def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -
     machine = Stack.of(joints, (hard, *files, *parameters)).layers
     site = [layer for layer in given.layers if layer.kind is LayerKind.SITE]
     layers = (*machine, *application_layers(joints, state), *site)
-    placed = given._replace(reports=(*given.reports, *doubts))
+    placed = given._replace(reports=(*given.reports, *doubts)) if doubts else given
     return _Outer(inputs, joints, given, placed, machine, Stack.of(joints, layers).layers, {})
 
 
