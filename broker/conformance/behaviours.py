@@ -243,7 +243,13 @@ async def shuts_down(rig: Rig, opened: Opened) -> None:
     slot, example = rig.traits.slot, rig.traits.example
     async with Stage(rig, opened) as stage:
         _expect_applied(await stage.change(slot, example.value))
+        under_way = asyncio.Event()
+
+        async def tell() -> None:
+            under_way.set()
+
+        stage.tap.before_read = tell
         request = stage.ask(slot, example.other)
-        await stage.document("config", lambda document: bool(document["pending"]))
+        await under_way.wait()
     _expect_applied(await stage.reply(request))
     await expect_away(rig.arm.read(slot), "read after the end of the service")
