@@ -13,6 +13,7 @@ from devices.conformance.kinova import KINOVA
 from devices.conformance.run import MakeRig
 from devices.simulated import SimulatedArm
 from tests.devices.kortex.rig import make_kortex
+from tests.devices.mqtt_agent.memory_bus import make_mqtt_agent
 from tests.virtual_plant import PatientLoop
 
 
@@ -48,6 +49,7 @@ SUITE: dict[str, Behaviour] = {**BEHAVIOURS, **service_behaviours(_hold_clock)}
 
 RIGS: dict[str, RigKind] = {
     "simulated": RigKind(make_simulated),
+    "mqtt_agent": RigKind(make_mqtt_agent),
     "kortex (fake)": RigKind(make_kortex, real=True),
 }
 """By name; `scripts/suite` shows them in this order."""
