@@ -99,6 +99,11 @@ class Documents:
                 self._due[key] = due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
                 self._look_at(due)
 
+    def forget(self, arm: str) -> None:
+        """Send no more documents of an arm."""
+        for key in [key for key in self._due if key[0] == arm]:
+            del self._due[key]
+
     def close(self) -> None:
         """Send nothing more: the next start publishes every document."""
         self._closed = True
@@ -190,7 +195,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
 def _reported(session: ArmSession) -> dict[str, Any]:
     state = session.state
     document: dict[str, Any] = {"items": items_document(state.reported)}
-    if state.description is not None:
+    if state.description is not None and state.description.hard_source:
         document["hard_limits"] = to_plain(state.description.hard_limits)
     if (mode := state.reported.get(("control_mode", 0))) is not None:
         document["mode"] = bare(mode, "control_mode")
