@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from devices.adapter import AdapterSettingError, FleetContext
+from devices.guard import guard
 from devices.mqtt_agent import MqttAgents
 from devices.registry import adapter_class
 from tests.devices.mqtt_agent.memory_bus import MemoryBus
@@ -20,6 +21,14 @@ async def test_arms_share_a_bus_and_hear_their_own(tmp_path: Path) -> None:
     bus.say("r2", "birth", birth(serial="S2"))
     assert [(await arm.connect()).serial for arm in (one, two)] == ["S1", "S2"]
     fleet.close()
+
+
+async def test_what_an_arm_can_do_is_known_behind_the_guard(tmp_path: Path) -> None:
+    bus = MemoryBus()
+    arm = guard("r1", MqttAgents.open_fleet(FleetContext(tmp_path, bus)).arm("r1", "", {}))
+    bus.say("r1", "birth", birth(methods=["GetGravityVector"], resolution_rad=0.5))
+    await arm.connect()
+    assert (arm.methods, arm.resolution_rad) == ({"GetGravityVector"}, 0.5)
 
 
 def test_no_option_is_known(tmp_path: Path) -> None:
