@@ -233,11 +233,11 @@ def write_settings(place: Path, port: int, groups: list[Agents]) -> list[str]:
     return [sys.executable, "-m", "broker", "run", "--config", str(settings), "--log-level", "warning"]
 
 
-def show(found: dict[str, list[float]]) -> int:
+def show(found: dict[str, list[float]], slack: float) -> int:
     """Print the figures; 1 when a bound is missed."""
     missed = 0
     for name, times in found.items():
-        bound, worst = BOUNDS_S[name], max(times)
+        bound, worst = BOUNDS_S[name] * slack, max(times)
         missed |= worst > bound
         within = f"bound {bound:g} s{'' if worst <= bound else '  MISSED'}" if bound < float("inf") else ""
         print(
@@ -246,7 +246,7 @@ def show(found: dict[str, list[float]]) -> int:
     return missed
 
 
-def run(place: Path, mosquitto: str, arms: int, processes: int) -> int:
+def run(place: Path, mosquitto: str, arms: int, processes: int, slack: float) -> int:
     """Start the parts, measure, stop them."""
     port = free_port()
     groups = [Agents(port, place, f"a{number}-", arms // processes) for number in range(processes)]
@@ -264,7 +264,7 @@ def run(place: Path, mosquitto: str, arms: int, processes: int) -> int:
         found = asyncio.run(
             measure(port, groups, lambda: service.append(stack.enter_context(running(command, place / "service.log"))))
         )
-        missed = show(found)
+        missed = show(found, slack)
         most = max(memory_mb(group.process) for group in groups if group.process is not None)
         print(f"memory      service {memory_mb(service[0]):.0f} MB, agents {most:.0f} MB for {arms // processes} arms")
     return missed
@@ -275,13 +275,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arms", type=int, default=200)
     parser.add_argument("--processes", type=int, default=4, help="of agents")
+    parser.add_argument("--slack", type=float, default=1.0, help="what bounds are multiplied with, on a busy machine")
     args = parser.parse_args()
     mosquitto = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if mosquitto is None:
         print("mosquitto is not installed: apt install mosquitto", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as place:
-        return run(Path(place), mosquitto, args.arms, args.processes)
+        return run(Path(place), mosquitto, args.arms, args.processes, args.slack)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ async def test_what_an_arm_can_do_is_known_behind_the_guard(tmp_path: Path) -> N
     arm = guard("r1", MqttAgents.open_fleet(FleetContext(tmp_path, bus)).arm("r1", "", {}))
     bus.say("r1", "birth", birth(methods=["GetGravityVector"], resolution_rad=0.5))
     await arm.connect()
-    assert (arm.methods, arm.resolution_rad) == ({"GetGravityVector"}, 0.5)
+    assert arm.methods == {"GetGravityVector"}
+    assert arm.resolution_rad == 0.5
 
 
 def test_no_option_is_known(tmp_path: Path) -> None:
