@@ -29,12 +29,12 @@ class Deadlines:
         if job.phase is Phase.DONE:
             return
         if job.replied is None:
-            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self._overdue, session, job))
+            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self.overdue, session, job))
         if job.expires:
             wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
             job.timers.append(self._loop.call_later(wait_s, self._expire, session, job))
 
-    def _overdue(self, session: ArmSession, job: ChangeJob) -> None:
+    def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""
         if job.phase is Phase.DONE or not job.waiters:
             return
@@ -48,8 +48,8 @@ class Deadlines:
         self._ledger.store.flush_soon()
 
     def _expire(self, session: ArmSession, job: ChangeJob) -> None:
-        """The time to live is over: a change that has not begun ends and leaves the queue, wherever it stands."""
+        """The time to live is over: a change that has not begun ends, wherever it waits."""
         if job.phase is Phase.DONE or session.may_be_with_arm(job):
             return
         self._endings.failed(session, job, expired(session), "expired", None)
-        session.jobs.remove(job)
+        session.take_out(job)

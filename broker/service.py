@@ -4,36 +4,36 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import structlog
 
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
+from broker.announcer import Announcer
 from broker.arm_session import ArmSession
+from broker.assembly import ledger_of, reconciler_of
 from broker.authority import Authorities
 from broker.clock import Clock
 from broker.device_bus import MqttDeviceBus, bus_config
-from broker.documents import NAMES, Documents
+from broker.drift import Drift
 from broker.fleet import Fleet
+from broker.fleet_change import FleetChange, Parts
+from broker.fleet_check import CheckedFleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.ledger import Ledger
 from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
 from broker.mqttium_link import MqttiumLink
-from broker.notices import Notices
 from broker.orders import Orders
-from broker.outbox import Outbox, Publication
-from broker.principals import Principals
+from broker.outbox import Outbox
 from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
-from broker.reconciler import Reconciler
 from broker.replies import JSON, Replies
-from broker.settings import Settings
+from broker.settings import REAPPLY, Settings
 from broker.settler import Settler
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
+from broker.upkeep import each_hour, each_minute
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -42,8 +42,6 @@ FIRST_CONTACT_S = 2.0
 """How long a start waits for its arms before it takes requests."""
 DRAIN_S, FLUSH_S = 10.0, 5.0
 """How long an end waits for changes to settle, and for the MQTT server to take what is owed."""
-HOUR_S, MINUTE_S = 3600.0, 60.0
-
 
 LinkMaker = Callable[[LinkConfig], MqttLink]
 
@@ -67,30 +65,30 @@ class Service:
         self._topics = topics = Topics(settings.root)
         self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop)
-        self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
+        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
+        self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
         self._settler = settler = Settler(
             ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
-        self._reconciler = Reconciler(
-            ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
-            describe=self._publish_factsheet,
-        )  # fmt: skip
-        settler.reach, settler.endings.describe = self._reconciler.reach, self._publish_factsheet
+        self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
+        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._release)
+        settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=queues.kick)
+        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._release)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, self._authorities), notices=notices,
+            orders=self._orders(), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
+        self._fleet_change = FleetChange(self._parts())
 
     # ------------------------------------------------------------------ the worker of the queues
 
@@ -110,7 +108,35 @@ class Service:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
 
+    def _orders(self) -> Orders:
+        authorities, parking = self._authorities, self._settler.parking
+        confirm_arm = self._reconciler.confirm_arm
+        return Orders(self._ledger, self._notices, authorities=authorities, parking=parking, confirm_arm=confirm_arm)
+
+    def _parts(self) -> Parts:
+        return Parts(
+            self._ledger, self._fleet, self._queues, self._settler, self._reconciler, self._drift, self._authorities,
+            self._announcer, self._loaded,
+        )  # fmt: skip
+
+    def _release(self, session: ArmSession) -> None:
+        """What waits for an arm goes on if it is there and ready."""
+        state = session.state
+        if state.online and state.ready and not state.held:
+            self._settler.parking.release(session)
+            self._drift.look(session)
+        self._queues.kick(session)
+
     # ------------------------------------------------------------------ life
+
+    async def follow_settings(self, checked: CheckedFleet) -> Settings:
+        """Follow new settings while requests are served; the settings that count now.
+
+        What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
+        """
+        self._acceptor.follow(checked.settings)
+        self._settings = await self._fleet_change.follow(self._settings, checked)
+        return self._settings
 
     async def start(self) -> None:
         """Restore, connect, publish what is owed, reach the arms, then take requests.
@@ -130,14 +156,14 @@ class Service:
             session.jobs.append(ContactJob(connect=True, why="start"))
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
-        self._forget_removed()
-        self._publish_all()
+        self._announcer.forget_removed(self._loaded.arms, self.sessions)
+        self._announcer.everything(self.sessions.values())
         await self._first_contact()
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
-            ("each minute", self._each_minute()),
-            ("each hour", self._each_hour()),
+            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings)),
+            ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):
             task = self._tasks.create_task(work, name=name)
             task.add_done_callback(self._ended)
@@ -166,9 +192,10 @@ class Service:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
         self._reconciler.close()
+        self._drift.close()
         if drain:
             await self._settle()
-            self._publish_presence("offline")
+            self._announcer.presence("offline")
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):
             text = "the disk of the store is full. Nothing was changed; send the same request again"
@@ -205,8 +232,6 @@ class Service:
         self._documents.close()
         self._outbox.close()
 
-    # ------------------------------------------------------------------ documents
-
     def _link_config(self) -> LinkConfig:
         mqtt = self._settings.mqtt
         offline = self_description.presence("offline", self._since_us, self._loaded.epoch)
@@ -223,75 +248,10 @@ class Service:
     def _on_session(self, present: bool) -> None:
         """Each connection says that we are here; a lost session means that retained documents may be lost too."""
         if present:
-            self._publish_presence("online")
+            self._announcer.presence("online")
         elif self._opened:
             log.warning("mqtt_session_lost")
-            self._publish_all()
-
-    def _publish_all(self) -> None:
-        """Everything retained."""
-        self._publish_presence("online")
-        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._loaded.epoch))
-        self._retain(self._topics.meta("errors"), self_description.errors())
-        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
-        for session in self.sessions.values():
-            names = NAMES if session.state.adopted else ("presence",)
-            self._documents.mark(session, *names)
-            self._publish_factsheet(session)
-
-    def _publish_presence(self, state: str) -> None:
-        document = self_description.presence(state, self._since_us, self._loaded.epoch)
-        self._retain(self._topics.service(self._settings.instance), document)
-
-    def _publish_factsheet(self, session: ArmSession) -> None:
-        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
-
-    def _retain(self, topic: str, document: dict[str, Any]) -> None:
-        self._outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
-
-    def _forget_removed(self) -> None:
-        """Clear the retained topics of arms that the settings no longer name."""
-        for row in self._loaded.arms:
-            if row.arm not in self.sessions:
-                for name in NAMES:
-                    self._outbox.send(Publication(self._topics.state(row.arm, name), b"", retain=True))
-                self._outbox.send(Publication(self._topics.meta(f"factsheet/{row.arm}"), b"", retain=True))
-
-    # ------------------------------------------------------------------ upkeep
-
-    async def _each_minute(self) -> None:
-        """End handles whose connection is silent."""
-        while True:
-            await asyncio.sleep(MINUTE_S)
-            for entry in self._notices.expired():
-                if (session := self.sessions.get(entry.arm)) is not None:
-                    self._settler.endings.expire_handle(session, entry)
-
-    async def _each_hour(self) -> None:
-        """Drop what need not be kept, and repair what the MQTT server may have lost."""
-        while True:
-            await asyncio.sleep(HOUR_S)
-            purged = await self._store.purge(self._clock.now_us())
-            log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
-            self._publish_all()
-
-
-def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
-    """What writes and publishes: the ledger with documents and notices."""
-    epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
-    documents = Documents(
-        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
-    )
-    notices = Notices(
-        store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
-        first=loaded.next_handle,
-    )  # fmt: skip
-    ledger = Ledger(
-        store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
-        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
-    )  # fmt: skip
-    documents.after_commit = ledger.after_commit
-    return ledger
+            self._announcer.everything(self.sessions.values())
 
 
 async def _fail(why: str) -> None:
