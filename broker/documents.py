@@ -201,7 +201,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
 def _reported(session: ArmSession) -> dict[str, Any]:
     state = session.state
     document: dict[str, Any] = {"items": items_document(state.reported)}
-    if state.description is not None:
+    if state.description is not None and state.description.hard_source:
         document["hard_limits"] = to_plain(state.description.hard_limits)
     if (mode := state.reported.get(("control_mode", 0))) is not None:
         document["mode"] = bare(mode, "control_mode")
