@@ -183,7 +183,7 @@ async def test_each_loss_is_told_but_not_the_end(mosquitto: Mosquitto, make_link
     async with TcpProxy(mosquitto.port) as proxy:
         link = make_link(LinkConfig(url=proxy.url, client_id=name, filters=(f"{name}/a",)))
         lost: list[bool] = []
-        link.on_lost(lambda: lost.append(link.connected))
+        link.on_session(lambda _: None, lambda: lost.append(link.connected))
         await link.open()
         sessions = await next_session(link)
         for count in (1, 2):
