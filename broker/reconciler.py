@@ -15,12 +15,13 @@ from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
 from broker.ledger import Ledger
 from broker.principals import FOREIGN_USER
 from broker.queues import Queues
-from devices.adapter import ArmChange, ArmError, LinkState, Notice, Snapshot
+from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.arm_limits import limits_of
 from handlers.config_items import held_by_service
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_sources import SETTINGS_USER
 from handlers.provenance import Setter, Stamp
+from handlers.rpc_table import SERVICE_METHODS
 from handlers.settling import same
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
@@ -81,6 +82,8 @@ class Reconciler:
         """Called by the adapter for each thing the arm tells by itself."""
         if isinstance(notice, LinkState):
             self._on_link(session, notice)
+        elif isinstance(notice, Reread):
+            self.contact_soon(session, notice.why, connect=False)
         elif not notice.ours:
             self._on_change(session, notice)
 
@@ -191,6 +194,8 @@ class Reconciler:
         if known is None or known.hard_limits != description.hard_limits or not state.described_at_us:
             state.described_at_us = now_us
         state.description = description
+        state.methods = session.adapter.methods | SERVICE_METHODS
+        state.resolution_rad = session.adapter.resolution_rad
         if why := _unfit(session):
             state.held = why
             log.error("arm_held", arm=session.arm, why=why)

@@ -13,6 +13,7 @@ from broker.acceptor import Acceptor
 from broker.arm_session import ArmSession
 from broker.authority import Authorities
 from broker.clock import Clock
+from broker.device_bus import MqttDeviceBus, bus_config
 from broker.documents import NAMES, Documents
 from broker.fleet import Fleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
@@ -78,10 +79,10 @@ class Service:
             ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
             describe=self._publish_factsheet,
         )  # fmt: skip
-        settler.reach = self._reconciler.reach
-        settler.endings.describe = self._publish_factsheet
+        settler.reach, settler.endings.describe = self._reconciler.reach, self._publish_factsheet
         queues.serve(self)
-        self._fleet = Fleet(settings, notices.handles, clock.now_us())
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
         self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=queues.kick)
         self._acceptor = Acceptor(
@@ -127,6 +128,7 @@ class Service:
         for session in self.sessions.values():
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
+        await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
         self._forget_removed()
         self._publish_all()
@@ -175,6 +177,7 @@ class Service:
         self._end_work()
         await self._link.close(will=not drain)
         await self._fleet.close()
+        await self._bus.close()
         log.info("ended", drained=drain)
 
     async def _settle(self) -> None:

@@ -10,6 +10,7 @@ from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 AUTHORITIES = tuple(Authority)
+LONGEST_LATENCY_MS = 60_000
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
 _UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
