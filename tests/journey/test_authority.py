@@ -179,7 +179,7 @@ def test_a_held_arm_takes_the_writes_of_its_holder_alone(tmp_path: Path) -> None
         assert (await plant.call("r1", SET, VALUE, user="ann"))["stage"] == "applied"
         assert (await plant.call("r1", "ReleaseArm", user="ann"))["ok"]
         assert (await plant.call("r1", SET, LOOSER, user="bob"))["stage"] == "applied"
-        assert (await plant.call("r1", "ReleaseArm", user="ann"))["error"]["kind"] == "implausible_value"
+        assert (await plant.call("r1", "ReleaseArm", user="ann"))["error"]["kind"] == "revision_conflict"
 
     play(tmp_path, scenario)
 
