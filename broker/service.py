@@ -90,7 +90,7 @@ class Service:
         queues.serve(self)
         self._fleet = Fleet(settings, notices.handles, clock.now_us())
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=self._release)
+        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=self._judge)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
             orders=Orders(
@@ -119,6 +119,11 @@ class Service:
     async def forward(self, session: ArmSession, job: ForwardJob) -> None:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
+
+    def _judge(self, session: ArmSession) -> None:
+        """The authority over an arm or the lock on it changed: what has not begun waits, or goes on."""
+        self._settler.stop_waiting(session)
+        self._release(session)
 
     def _release(self, session: ArmSession) -> None:
         """What waits for an arm goes on if it is there and ready."""

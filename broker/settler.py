@@ -55,7 +55,7 @@ class Settler:
         self.unsettled: dict[int, ChangeJob] = {}
         self.endings = Endings(ledger, replies, documents, self.unsettled)
         self.deadlines = Deadlines(ledger, replies, self.endings, loop)
-        self.parking = Parking(ledger, replies, documents, self.endings, queues)
+        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
         self.exchange = Exchange(documents)
         self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
 
@@ -176,6 +176,15 @@ class Settler:
         if not job.parked and self._mark_next(session, job):
             await self._ledger.store.committed()
 
+    def stop_waiting(self, session: ArmSession) -> None:
+        """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
+        self.parking.explain(session)
+        for job in session.waiting():
+            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+                continue
+            if not self._obstacles.free(session, job) and self._barred(session, job):
+                session.jobs.remove(job)
+
     def _barred(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether the change cannot begin; then it is parked or ended."""
         obstacle = self._obstacles.of(session, job)
@@ -252,7 +261,11 @@ class Settler:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.exchange.read_back(session, job)
         ending = self.exchange.ending(session, job, job.wanted, read)
-        ready = session.state.ready and not session.state.held and self._obstacles.free(session, job)
+        if ending is Ending.REFUSED and not self._obstacles.free(session, job):
+            job.resumed = False
+            self._barred(session, job)
+            return
+        ready = session.state.ready and not session.state.held
         if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
             try:
                 await self.exchange.write(session, job)
