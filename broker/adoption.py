@@ -21,6 +21,7 @@ from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_sources import SETTINGS_USER
 from handlers.provenance import Setter, Stamp
 from handlers.refusals import NOTHING_CHANGED
+from handlers.rpc_table import SERVICE_METHODS
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
@@ -83,6 +84,8 @@ class Adoption:
         return _unfit(session)
 
     def _keep(self, session: ArmSession, description: Description) -> None:
+        session.state.methods = session.adapter.methods | SERVICE_METHODS
+        session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
         session.description = pack_description(description, session.state.described_at_us)
         self._fences.respect(session, description.fence)
@@ -116,9 +119,11 @@ class Adoption:
         state.held, session.found = "", None
         state.rev += 1
         state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
-        if known is None or known.joints != found.description.joints:
-            for slot in INITIAL_ORDER:
-                state.reported.pop(slot, None)
+        same_joints = known is not None and known.joints == found.description.joints
+        for slot in [one for one in INITIAL_ORDER if held_by_service(state, one[0])]:
+            kept = state.reported.pop(slot, None)
+            if kept is not None and same_joints:
+                self._adopt(session, slot, kept, state.reported_by[slot])
         self._take_values(session, found.snapshot)
         self._keep(session, found.description)
         self._put(session, state.rev, "confirmed")
@@ -142,20 +147,23 @@ class Adoption:
         """Give the items that the service itself holds their first values."""
         for slot in INITIAL_ORDER:
             if slot not in session.state.reported and held_by_service(session.state, slot[0]):
-                self._adopt(session, slot, initial_value(session.state, slot), SETTINGS_USER)
+                self._adopt(session, slot, initial_value(session.state, slot), self._by(SETTINGS_USER))
 
     def adopt_slot(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """A value of the arm that was not known before is desired, and kept where no Reset can bring it back."""
-        self._adopt(session, slot, read, FOREIGN_USER)
+        self._adopt(session, slot, read, self._by(FOREIGN_USER))
         if has_no_reset(ITEMS[slot[0]]):
             session.state.first[slot] = read
             self._ledger.store.batch.put_first(FirstRow(arm=session.arm, key=slot[0], mode=slot[1], value=pack(read)))
 
-    def _adopt(self, session: ArmSession, slot: Slot, value: Message, by: str) -> None:
+    def _by(self, user: str) -> Setter:
+        return Setter(Stamp(user, self._ledger.clock.now_us()))
+
+    def _adopt(self, session: ArmSession, slot: Slot, value: Message, setter: Setter) -> None:
         state = session.state
         state.reported[slot] = state.desired[slot] = value
         state.desired_rev[slot] = state.last_rev[slot] = state.rev
-        state.reported_by[slot] = state.desired_by[slot] = Setter(Stamp(by, self._ledger.clock.now_us()))
+        state.reported_by[slot] = state.desired_by[slot] = setter
         self._ledger.put_slot(session, slot)
 
 

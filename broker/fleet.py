@@ -3,13 +3,14 @@
 from broker.arm_session import ArmSession
 from broker.limit_files import LimitFiles
 from broker.settings import Settings
-from devices.adapter import ArmFleet, FleetContext
+from devices.adapter import ArmFleet, DeviceBus, FleetContext, NoBus
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
 from schema.arms import Authority
 
 SIMULATED = "simulated"
+NO_BUS = NoBus()
 
 
 class Fleet:
@@ -20,7 +21,9 @@ class Fleet:
         SettingsError: a file that limits an arm cannot be used.
     """
 
-    def __init__(self, settings: Settings, handles: dict[int, HandleEntry], now_us: int) -> None:
+    def __init__(
+        self, settings: Settings, handles: dict[int, HandleEntry], now_us: int, bus: DeviceBus = NO_BUS
+    ) -> None:
         files = LimitFiles(now_us)
         self._fleets: dict[str, ArmFleet] = {}
         self.sessions: dict[str, ArmSession] = {}
@@ -29,7 +32,7 @@ class Fleet:
             if fleet is None:
                 directory = settings.data_dir / "adapters" / arm.adapter
                 directory.mkdir(parents=True, exist_ok=True)
-                fleet = self._fleets[arm.adapter] = adapter_class(arm.adapter).open_fleet(FleetContext(directory))
+                fleet = self._fleets[arm.adapter] = adapter_class(arm.adapter).open_fleet(FleetContext(directory, bus))
             options = dict(arm.options)
             simulated = arm.adapter == SIMULATED
             if simulated:

@@ -61,7 +61,9 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `url` is `mqtt://host[:port]` or `mqtts://host[:port]`. `ca_file` replaces the system's certificate authorities.
     `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
-    then after ever longer times up to `retry_max_s`.
+    then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
+    `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
+    every message how it was published.
     """
 
     url: str
@@ -76,6 +78,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     first_connection_s: float = 10.0
     retry_first_s: float = 0.2
     retry_max_s: float = 10.0
+    retained: bool = False
 
     def __repr__(self) -> str:
         return f"LinkConfig(url={self.url!r}, client_id={self.client_id!r}, user={self.user!r})"
@@ -189,6 +192,9 @@ class MqttLink(Protocol):
 
     def on_session(self, callback: Callable[[bool], None]) -> None:
         """Call `callback(session_present)` after each connection, the first included, once publishing is possible."""
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Call `callback()` after each loss of a connection, once publishing is impossible; not by `close`."""
 
     async def close(self, *, will: bool = False) -> None:
         """End the connection for good, without the will or (`will`) leaving it to be published. Idempotent."""

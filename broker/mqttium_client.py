@@ -25,6 +25,8 @@ from broker.mqtt_link import (
 QOS_1 = QoS.AT_LEAST_ONCE
 SUBSCRIBE = SubscribeOptions(qos=QOS_1, retain_as_published=True, retain_handling=2)
 """A retained request that was there before is not delivered; one published now shows its retain flag."""
+SUBSCRIBE_RETAINED = SubscribeOptions(qos=QOS_1, retain_as_published=False, retain_handling=0)
+"""What was retained before is delivered and shows the flag; what is published now does not."""
 WITH_WILL = 0x04
 """The reason code of a DISCONNECT after which the will is published."""
 

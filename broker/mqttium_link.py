@@ -30,6 +30,7 @@ from broker.mqtt_link import (
 from broker.mqttium_client import (
     QOS_1,
     SUBSCRIBE,
+    SUBSCRIBE_RETAINED,
     WITH_WILL,
     MqttiumReceipt,
     build_client,
@@ -72,10 +73,12 @@ class MqttiumLink:
         self.counts = LinkCounts()
         self._config = config
         self._address = parse_url(config.url)
-        self._subscription = [(one, SUBSCRIBE) for one in config.filters]
+        options = SUBSCRIBE_RETAINED if config.retained else SUBSCRIBE
+        self._subscription = [(one, options) for one in config.filters]
         self._connection: _Connection | None = None
         self._changed = asyncio.Event()
         self._callbacks: list[Callable[[bool], None]] = []
+        self._lost_callbacks: list[Callable[[], None]] = []
         self._properties: dict[tuple[str, int], Properties] = {}
         self._backoff = Backoff(config.retry_first_s, config.retry_max_s)
         self._keeper: asyncio.Task[None] | None = None
@@ -89,6 +92,10 @@ class MqttiumLink:
     def on_session(self, callback: Callable[[bool], None]) -> None:
         """Call `callback(session_present)` after each connection."""
         self._callbacks.append(callback)
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Call `callback()` after each loss of a connection."""
+        self._lost_callbacks.append(callback)
 
     async def open(self) -> bool:
         """Connect and subscribe; return whether the MQTT server still had the session."""
@@ -200,6 +207,8 @@ class MqttiumLink:
                     await self._renew_subscription(connection.client)
                 await connection.lost.wait()
                 self._connection = None
+                for callback in self._lost_callbacks:
+                    callback()
                 if loop.time() - connection.began_s >= _STABLE_S:
                     self._backoff.reset()
                 await connection.client.disconnect()
@@ -242,7 +251,7 @@ class MqttiumLink:
             _LOG.warning("mqtt_subscription_not_renewed", cause=str(error))
 
     def _report_session(self, *, present: bool) -> None:
-        if not present and self.counts.connections > 1:
+        if not present and self.counts.connections > 1 and self._config.session_expiry_s:
             self.counts.sessions_lost += 1
             _LOG.warning("mqtt_session_lost")
         _LOG.info("mqtt_connected", url=self._config.url, session_present=present)

@@ -13,7 +13,7 @@ from broker.endings import Endings
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
 from broker.ledger import Ledger
 from broker.queues import Queues
-from devices.adapter import ArmChange, ArmError, LinkState, Notice, Snapshot
+from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.settling import equal
 from schema.arms import Description, Slot
 from schema.enums import ControlConfigurationEvent
@@ -74,6 +74,8 @@ class Reconciler:
         """Called by the adapter for each thing the arm tells by itself."""
         if isinstance(notice, LinkState):
             self._on_link(session, notice)
+        elif isinstance(notice, Reread):
+            self.contact_soon(session, notice.why, connect=False)
         elif not notice.ours:
             self._on_change(session, notice)
 

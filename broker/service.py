@@ -4,17 +4,18 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import structlog
 
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
 from broker.adoption import Adoption
+from broker.announcer import Announcer
 from broker.arm_session import ArmSession
 from broker.authority import Authorities
 from broker.clock import Clock
-from broker.documents import NAMES, Documents
+from broker.device_bus import MqttDeviceBus, bus_config
+from broker.documents import Documents
 from broker.drift import Drift
 from broker.fences import Fences
 from broker.fleet import Fleet
@@ -24,7 +25,7 @@ from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
 from broker.mqttium_link import MqttiumLink
 from broker.notices import Notices
 from broker.orders import Orders
-from broker.outbox import Outbox, Publication
+from broker.outbox import Outbox
 from broker.principals import Principals
 from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
@@ -71,6 +72,7 @@ class Service:
         self._outbox = Outbox(self._link, loop)
         self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
+        self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
         self._settler = settler = Settler(
@@ -78,19 +80,20 @@ class Service:
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
         fences = Fences(ledger)
-        fences.raised = self._publish_self
-        adoption = Adoption(ledger, documents, settler.parking, fences, self._publish_factsheet)
+        fences.raised = announcer.service
+        adoption = Adoption(ledger, documents, settler.parking, fences, announcer.factsheet)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._reconciler = Reconciler(
             ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
             adoption=adoption, release=self._release,
         )  # fmt: skip
         settler.exchange.reach, settler.exchange.lost = self._reconciler.reach, self._reconciler.lost
-        settler.endings.describe, settler.endings.on_foreign = self._publish_factsheet, self._drift.look
+        settler.endings.describe, settler.endings.on_foreign = announcer.factsheet, self._drift.look
         queues.serve(self)
-        self._fleet = Fleet(settings, notices.handles, clock.now_us())
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=self._judge)
+        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._judge)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
             orders=Orders(
@@ -151,9 +154,10 @@ class Service:
         for session in self.sessions.values():
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
+        await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
-        self._forget_removed()
-        self._publish_all()
+        self._announcer.forget_removed(self._loaded.arms, self.sessions)
+        self._announcer.everything(self.sessions.values())
         await self._first_contact()
         for name, work in (
             ("accept", self._acceptor.run()),
@@ -191,7 +195,7 @@ class Service:
         self._drift.close()
         if drain:
             await self._settle()
-            self._publish_presence("offline")
+            self._announcer.presence("offline")
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):
             text = "the disk of the store is full. Nothing was changed; send the same request again"
@@ -200,6 +204,7 @@ class Service:
         self._end_work()
         await self._link.close(will=not drain)
         await self._fleet.close()
+        await self._bus.close()
         log.info("ended", drained=drain)
 
     async def _settle(self) -> None:
@@ -227,8 +232,6 @@ class Service:
         self._documents.close()
         self._outbox.close()
 
-    # ------------------------------------------------------------------ documents
-
     def _link_config(self) -> LinkConfig:
         mqtt = self._settings.mqtt
         offline = self_description.presence("offline", self._since_us, self._loaded.epoch)
@@ -245,43 +248,10 @@ class Service:
     def _on_session(self, present: bool) -> None:
         """Each connection says that we are here; a lost session means that retained documents may be lost too."""
         if present:
-            self._publish_presence("online")
+            self._announcer.presence("online")
         elif self._opened:
             log.warning("mqtt_session_lost")
-            self._publish_all()
-
-    def _publish_all(self) -> None:
-        """Everything retained."""
-        self._publish_self()
-        self._retain(self._topics.meta("errors"), self_description.errors())
-        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
-        for session in self.sessions.values():
-            names = NAMES if session.state.adopted else ("presence",)
-            self._documents.mark(session, *names)
-            self._publish_factsheet(session)
-
-    def _publish_self(self) -> None:
-        """What names the epoch."""
-        self._publish_presence("online")
-        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._ledger.epoch))
-
-    def _publish_presence(self, state: str) -> None:
-        document = self_description.presence(state, self._since_us, self._ledger.epoch)
-        self._retain(self._topics.service(self._settings.instance), document)
-
-    def _publish_factsheet(self, session: ArmSession) -> None:
-        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
-
-    def _retain(self, topic: str, document: dict[str, Any]) -> None:
-        self._outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
-
-    def _forget_removed(self) -> None:
-        """Clear the retained topics of arms that the settings no longer name."""
-        for row in self._loaded.arms:
-            if row.arm not in self.sessions:
-                for name in NAMES:
-                    self._outbox.send(Publication(self._topics.state(row.arm, name), b"", retain=True))
-                self._outbox.send(Publication(self._topics.meta(f"factsheet/{row.arm}"), b"", retain=True))
+            self._announcer.everything(self.sessions.values())
 
     # ------------------------------------------------------------------ upkeep
 
@@ -299,7 +269,7 @@ class Service:
             await asyncio.sleep(HOUR_S)
             purged = await self._store.purge(self._clock.now_us())
             log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
-            self._publish_all()
+            self._announcer.everything(self.sessions.values())
 
 
 def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:

@@ -37,6 +37,13 @@ class PublicTopic(NamedTuple):
     below: str
 
 
+class DeviceTopic(NamedTuple):
+    """Where an arm that speaks MQTT says something: `leaf` is birth, death, ack or report."""
+
+    arm: str
+    leaf: str
+
+
 class Topics:
     """Topics below one root; `+` as a level builds a filter.
 
@@ -53,7 +60,9 @@ class Topics:
         self._base = f"{root}/v1"
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
+        self._devices = f"{self._base}/dev/"
         self.request_filter = f"{self._base}/req/#"
+        self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("birth", "death", "ack", "report"))
 
     def request(self, user: str, conn: str, arm: str, method: str) -> str:
         """Where a client's request goes."""
@@ -103,6 +112,19 @@ class Topics:
     def meta(self, name: str) -> str:
         """Where a self-description is retained: `service`, `errors`, `asyncapi`, `factsheet/<arm>`."""
         return f"{self._base}/meta/{name}"
+
+    def device(self, arm: str, leaf: str) -> str:
+        """Where an arm that speaks MQTT is told something (`cmd`), or says something."""
+        return f"{self._devices}{arm}/{leaf}"
+
+    def parse_device(self, topic: str) -> DeviceTopic | None:
+        """The levels of a topic of an arm that speaks MQTT; None if their number or the arm is bad."""
+        if not topic.startswith(self._devices):
+            return None
+        levels = topic[len(self._devices) :].split("/")
+        if len(levels) != len(DeviceTopic._fields) or not is_name(levels[0]):
+            return None
+        return DeviceTopic(*levels)
 
     def service(self, instance: str) -> str:
         """Where the presence of a service instance is retained."""

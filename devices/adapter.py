@@ -54,7 +54,13 @@ class LinkState(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-Notice = ArmChange | LinkState
+class Reread(msgspec.Struct, frozen=True):
+    """What the arm told may be incomplete, for reports were lost: everything is to be read again."""
+
+    why: str
+
+
+Notice = ArmChange | LinkState | Reread
 
 
 class ArmError(Exception):

@@ -29,6 +29,8 @@ class AdapterAbout(msgspec.Struct, frozen=True, kw_only=True):
     resolution_rad: float = 0.0
     authority: str = "observe"
     """How far the service may go with an arm whose settings do not say: observe, advise or control."""
+    rig: str = ""
+    """`module:function` that makes a test bench, a `devices.conformance.benches.RigMaker`; empty: there is none."""
 
 
 class AdapterClass(Protocol):

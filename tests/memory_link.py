@@ -58,11 +58,16 @@ class MemoryLink:
         self._open: deque[MemoryReceipt] = deque()
         self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
         self._callbacks: list[Callable[[bool], None]] = []
+        self._lost_callbacks: list[Callable[[], None]] = []
         self._news = asyncio.Event()
 
     def on_session(self, callback: Callable[[bool], None]) -> None:
         """See `MqttLink`."""
         self._callbacks.append(callback)
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """See `MqttLink`."""
+        self._lost_callbacks.append(callback)
 
     async def open(self) -> bool:
         """See `MqttLink`."""
@@ -122,6 +127,8 @@ class MemoryLink:
         for receipt in self._open:
             receipt.state = "failed"
         self._open.clear()
+        for callback in self._lost_callbacks:
+            callback()
 
     def restore(self, *, present: bool) -> None:
         """Connect."""

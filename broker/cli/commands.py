@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from broker.cli import call as calling
+from broker.cli import devices
 from broker.cli import limits as limits_files
 from broker.cli import watch as watching
 from broker.cli.exits import Exit
@@ -178,6 +179,49 @@ def demo(
     _end(play(once=once or not sys.stdout.isatty()))
 
 
+@app.command(
+    short_help="Run simulated arms that speak MQTT: armbroker agent --arm r12",
+    help="""Run simulated arms that speak MQTT themselves, for the adapter mqtt_agent of a service: on this host or
+    another one. An example of what docs/agent_protocol.md asks of a device.
+
+    Each arm has a connection of its own, as user of the arm's name. Ends on SIGTERM or Ctrl-C with a goodbye.
+
+    \b
+    examples:
+      armbroker agent --mqtt mqtt://127.0.0.1:1883 --arm r12 --data ./r12
+      armbroker agent --arms 50 --prefix cell-a- --model gen3_6dof --data ./cell-a
+      armbroker agent --arm r12 --data ./r12 --faults <<< '{"arm":"r12","fault":"hang"}'
+    """,
+)
+def agent(
+    mqtt: Mqtt = URL,
+    arm: Annotated[list[str] | None, typer.Option(metavar="ID", help="Id of an arm; may be given again.")] = None,
+    arms: Annotated[int, typer.Option(min=0, metavar="N", help="So many arms, PREFIX0000 and on.")] = 0,
+    prefix: Annotated[str, typer.Option(help="What the ids of --arms begin with.")] = "agent-",
+    model: Annotated[str, typer.Option(help="gen3_7dof, gen3_6dof or gen3_lite.")] = "gen3_7dof",
+    data: Annotated[Path, typer.Option(metavar="DIR", help="What the arms remember; of one process only.")] = Path(
+        "arms"
+    ),
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File whose first line is the password of every arm.")
+    ] = None,
+    ca_file: CaFile = None,
+    root: Root = ROOT,
+    keepalive: Annotated[int, typer.Option(min=1, help="Seconds; silence of 1.5 times this is a death.")] = 5,
+    latency: Annotated[float, typer.Option(min=0, help="Milliseconds an arm takes.")] = 25.0,
+    faults: Annotated[bool, typer.Option("--faults", help="Misbehave as JSON lines on standard input say.")] = False,
+) -> None:
+    """Run agents."""
+    from broker.cli.agent import AgentArguments  # noqa: PLC0415 - only this command needs it
+    from broker.cli.agent import run as run_agents  # noqa: PLC0415 - likewise
+
+    given = AgentArguments(
+        mqtt, arm or [], arms, prefix, model, data, root, password_file, ca_file, keepalive, latency, faults
+    )
+    _end(run_agents(given))
+
+
+app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
 app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from broker.cli.exits import Exit
-from broker.settings import LOG_LEVELS, Settings, SettingsError, load, quick
+from broker.settings import LOG_LEVELS, LONGEST_LATENCY_MS, Settings, SettingsError, quick
 
 _EXAMPLES = """\
 examples:
@@ -19,8 +19,6 @@ examples:
 The quick form serves simulated arms sim-0000, sim-0001, ... of model gen3_7dof, for a trial on this machine: nobody
 proves who a client is. Ends on SIGTERM or Ctrl-C. Exit codes: 0 ended as told, 1 failed, 2 settings or usage, 4 no
 MQTT server or store locked."""
-
-LONGEST_LATENCY_MS = 60_000
 
 
 def _count(text: str) -> int:
@@ -57,8 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _of_file(config: Path) -> Settings:
+    """The settings of a file whose arms can be opened."""
+    from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no arms
+    from broker.fleet_check import read_fleet  # noqa: PLC0415 - likewise
+
+    return read_fleet(config, Clock().now_us()).settings
+
+
 def settings_of(arguments: list[str]) -> Settings:
-    """The settings that the command line asks for.
+    """The settings that the command line asks for; of a file, everything that it names was looked at.
 
     Raises:
         SystemExit: 2 for a wrong command line, 0 for `--help`.
@@ -73,7 +79,7 @@ def settings_of(arguments: list[str]) -> Settings:
     if config is None and "mqtt" not in given:
         parser.error("--config FILE or --mqtt URL is needed")
     if config is not None:
-        settings = load(config)
+        settings = _of_file(config)
     else:
         settings = quick(
             given["mqtt"],

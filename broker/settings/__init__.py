@@ -5,6 +5,7 @@ from broker.settings.places import Fault, KeyPath, Places
 from broker.settings.records import (
     CHECK_MODES,
     LOG_LEVELS,
+    LONGEST_LATENCY_MS,
     REAPPLY,
     ArmChecks,
     ArmDefaults,
@@ -22,6 +23,7 @@ from broker.settings.records import (
 __all__ = [
     "CHECK_MODES",
     "LOG_LEVELS",
+    "LONGEST_LATENCY_MS",
     "REAPPLY",
     "ArmChecks",
     "ArmDefaults",

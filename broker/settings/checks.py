@@ -11,6 +11,7 @@ from broker.settings.records import (
     CHECK_MODES,
     DRIFTS,
     LOG_LEVELS,
+    LONGEST_LATENCY_MS,
     ArmSettings,
     Settings,
     SettingsError,
@@ -38,6 +39,9 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
         if client.clock not in ("", "none"):
             text = f"clients.{name}.clock: {client.clock!r}; only 'none' is known"
             yield Fault(("clients", name, "clock"), text)
+    if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
+        text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
+        yield Fault(("sim", "latency_ms"), text)
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
 

@@ -10,6 +10,7 @@ from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 AUTHORITIES = tuple(Authority)
+LONGEST_LATENCY_MS = 60_000
 REAPPLY = "reapply"
 DRIFTS = ("report", REAPPLY)
 LOG_LEVELS = ("debug", "info", "warning", "error")

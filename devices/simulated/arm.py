@@ -70,6 +70,7 @@ class SimulatedArm:
         deadlines=deadlines,
         resolution_rad=resolution_rad,
         authority="control",
+        rig="devices.simulated.rig:make",
     )
 
     def __init__(

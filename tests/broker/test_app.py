@@ -90,5 +90,5 @@ async def test_a_locked_store_and_a_wrong_arm_have_their_exit_codes(settings: Se
     store = Store.open(settings.data_dir, lambda: 0)
     assert await serve(settings) == EXIT_UNREACHABLE
     store.close()
-    wrong = settings_of(settings.mqtt.url, settings.root, settings.data_dir, ["r1"], sim={"latency_ms": -1})
+    wrong = settings_of(settings.mqtt.url, settings.root, settings.data_dir, [], arm=[{"id": "r1"}])
     assert await serve(wrong) == EXIT_FAILED

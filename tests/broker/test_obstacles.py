@@ -58,7 +58,11 @@ HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
         ({"online": False}, RESET, "refused arm_away"),
         ({"online": False}, {"slot": MODE_SLOT}, "refused arm_away"),
         ({"online": False}, {"slot": ("joint_limits", 0), "wanted": JointLimits()}, "begins"),
-        ({"held": "x"}, {"slot": ("joint_limits", 0), "wanted": JointLimits()}, "waits: r1 is held: x: DEVICE_NOT_READY"),
+        (
+            {"held": "x"},
+            {"slot": ("joint_limits", 0), "wanted": JointLimits()},
+            "waits: r1 is held: x: DEVICE_NOT_READY",
+        ),
         ({"ready": False}, {}, "waits: r1 takes no change now: DEVICE_NOT_READY"),
         ({"ready": False}, RESET, "refused arm_not_ready"),
         ({"authority": Authority.OBSERVE}, {}, "waits: the authority over r1 is observe: DEVICE_NOT_READY"),

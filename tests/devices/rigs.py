@@ -1,92 +1,41 @@
-"""What the conformance suite needs of an adapter: an arm of seven joints, its notices, and faults."""
+"""The adapters that the conformance suite runs on."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
-from devices.adapter import ArmAdapter, ArmChange, Command, Deadlines, LinkState, Notice
-from devices.simulated import SimulatedArm, SimulatedFleet, SimulatedStore
-from schema.arms import Fault, Slot, Verb
-from schema.messages import Message
-
-EPOCH = 7
-
-
-class Rig(Protocol):
-    """One arm under test; of the model `gen3_7dof`."""
-
-    notices: list[Notice]
-    deadlines: Deadlines
-
-    @property
-    def arm(self) -> ArmAdapter:
-        """The arm, with `notices` as its sink."""
-        ...
-
-    def inject(self, fault: Fault) -> None:
-        """Let the arm or its peer misbehave."""
-        ...
-
-    async def reopen(self) -> None:
-        """Close everything, as the end of the service does, and connect anew to the same arm."""
-        ...
-
-    async def close(self) -> None:
-        """End the test."""
-        ...
+from devices.conformance import Rig
+from devices.conformance.adapter_rig import AdapterRig
+from devices.conformance.kinova import KINOVA
+from devices.conformance.run import MakeRig
+from devices.simulated import SimulatedArm
+from tests.devices.kortex.rig import make_kortex
+from tests.virtual_plant import PatientLoop
 
 
-class Commands:
-    """Numbers commands as the service does."""
+class RigKind(NamedTuple):
+    """How a rig is made, and on what clock it runs: `real` where other processes or a network take part.
 
-    def __init__(self) -> None:
-        self.cmd_seq = 0
+    `missing` says what this machine lacks for it; empty if nothing.
+    """
 
-    def set(self, slot: Slot, value: Message) -> Command:
-        self.cmd_seq += 1
-        return Command(EPOCH, self.cmd_seq, Verb.SET, slot, value)
+    make: MakeRig
+    real: bool = False
+    missing: Callable[[], str] = str
 
-    def reset(self, slot: Slot) -> Command:
-        self.cmd_seq += 1
-        return Command(EPOCH, self.cmd_seq, Verb.RESET, slot, None)
-
-
-def changes(rig: Rig) -> list[ArmChange]:
-    """The changes told so far, in order."""
-    return [notice for notice in rig.notices if isinstance(notice, ArmChange)]
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        """An event loop with the clock of the rig."""
+        return asyncio.new_event_loop() if self.real else PatientLoop()
 
 
-def link_states(rig: Rig) -> list[LinkState]:
-    """The link states told so far, in order."""
-    return [notice for notice in rig.notices if isinstance(notice, LinkState)]
+async def make_simulated(directory: Path) -> Rig:
+    """A simulated `gen3_7dof` with the usual latency, in virtual time."""
+    return AdapterRig(SimulatedArm, directory, KINOVA, model="gen3_7dof")
 
 
-class SimulatedRig:
-    """A `gen3_7dof` with the usual latency."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._open()
-
-    def _open(self) -> None:
-        self._fleet = SimulatedFleet(SimulatedStore(self._directory))
-        self.arm: SimulatedArm = self._fleet.arm("r12", "gen3_7dof", {})
-        self.deadlines = self.arm.deadlines
-        self.notices: list[Notice] = []
-        self.arm.watch(self.notices.append)
-
-    def inject(self, fault: Fault) -> None:
-        self.arm.inject(fault)
-
-    async def reopen(self) -> None:
-        await self.close()
-        self._open()
-        await self.arm.connect()
-
-    async def close(self) -> None:
-        await self.arm.close()
-        self._fleet.close()
-
-
-RIGS: dict[str, Callable[[Path], Rig]] = {"simulated": SimulatedRig}
-"""The adapters that the conformance suite runs on."""
+RIGS: dict[str, RigKind] = {
+    "simulated": RigKind(make_simulated),
+    "kortex (fake)": RigKind(make_kortex, real=True),
+}
+"""By name; `scripts/suite` shows them in this order."""

@@ -39,7 +39,8 @@ ACCESS = {"SetAuthority", "HoldArm", "ReleaseArm"}
 _READS = ("Get", "Describe")
 CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory"}
 WRITES = {
-    *(name for name in KINOVA + HELD if not name.startswith(_READS)), "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE
+    *(name for name in KINOVA + HELD if not name.startswith(_READS)),
+    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE,
 }  # fmt: skip
 UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault"}
 """Writes that nobody's lock and no authority keeps back."""

@@ -59,6 +59,15 @@ def test_wrong_settings_are_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "plant.example" in capsys.readouterr().err
 
 
+def test_everything_wrong_with_a_file_is_told_with_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_text('[[arm]]\nid = "left"\nmodel = "gen4"\n[[arm]]\nid = "right"\nadapter = "simulatd"\n')
+    assert run(["--config", str(file)]) == Exit.USAGE
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"armbroker run: {file}:3: arm left: model: 'gen4'; allowed are gen3_7dof")
+    assert second.startswith(f"{file}:6: arm right: no adapter 'simulatd'; known: ")
+
+
 def test_the_service_does_not_load_what_only_other_commands_need() -> None:
     code = """
 import asyncio, sys

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +11,9 @@ from devices.adapter import (
     ArmTimeoutError,
     ArmUnreadableError,
     Command,
-    FleetContext,
     LinkState,
     Notice,
 )
-from devices.simulated import SimulatedArm, SimulatedFleet
 from devices.simulated.arm import AWAY_MS
 from limits.kinova_models import MODELS
 from schema.arms import Fault, Slot, Verb
@@ -32,6 +28,7 @@ from schema.messages import (
     TwistAngularSoftLimit,
     TwistLinearSoftLimit,
 )
+from tests.devices.simulated.bench import Bench
 
 GRAVITY: Slot = ("gravity_vector", 0)
 PAYLOAD: Slot = ("payload_information", 0)
@@ -44,40 +41,8 @@ def set_gravity(number: int, x: float) -> Command:
     return Command(1, number, Verb.SET, GRAVITY, GravityVector(x))
 
 
-class Bench:
-    """One simulated arm that can be opened again, and what it told."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.notices: list[Notice] = []
-
-    async def open(self) -> SimulatedArm:
-        self.fleet: SimulatedFleet = SimulatedArm.open_fleet(FleetContext(self.directory))
-        self.arm = self.fleet.arm("r12", "gen3_7dof", {})
-        self.arm.watch(self.notices.append)
-        await self.arm.connect()
-        return self.arm
-
-    async def close(self) -> None:
-        await self.arm.close()
-        self.fleet.close()
-
-    async def reopen(self) -> SimulatedArm:
-        await self.close()
-        self.notices.clear()
-        return await self.open()
-
-
-@pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    bench = Bench(tmp_path)
-    await bench.open()
-    yield bench
-    await bench.close()
-
-
-async def test_garbage_makes_every_answer_unreadable_and_writes_are_acted_upon(bench: Bench) -> None:
-    arm = bench.arm
+async def test_garbage_makes_every_answer_unreadable_and_writes_are_acted_upon(rig: Bench) -> None:
+    arm = rig.arm
     arm.inject(Fault("garbage"))
     for call in (arm.read(GRAVITY), arm.read_all(), arm.connect(), arm.write(set_gravity(1, 2.0))):
         with pytest.raises(ArmUnreadableError):
@@ -90,8 +55,8 @@ async def test_garbage_makes_every_answer_unreadable_and_writes_are_acted_upon(b
         await arm.write(Command(1, 2, Verb.SET, TWIST, TwistLinearSoftLimit(CARTESIAN, 9.0)))
 
 
-async def test_garbage_reaches_an_arm_without_latency(bench: Bench) -> None:
-    arm = bench.fleet.arm("r13", "gen3_7dof", {"latency_ms": 0})
+async def test_garbage_reaches_an_arm_without_latency(rig: Bench) -> None:
+    arm = rig._fleet.arm("r13", "gen3_7dof", {"latency_ms": 0})
     await arm.connect()
     arm.inject(Fault("garbage", for_ms=100))
     with pytest.raises(ArmUnreadableError):
@@ -117,15 +82,15 @@ async def test_garbage_reaches_an_arm_without_latency(bench: Bench) -> None:
     ],
 )
 async def test_clamp_takes_half_of_a_bound_and_the_whole_of_other_items(
-    bench: Bench, slot: Slot, wanted: Message, kept: Message
+    rig: Bench, slot: Slot, wanted: Message, kept: Message
 ) -> None:
-    bench.arm.inject(Fault("clamp"))
-    assert await bench.arm.write(Command(1, 1, Verb.SET, slot, wanted)) is None
-    assert await bench.arm.read(slot) == kept
+    rig.arm.inject(Fault("clamp"))
+    assert await rig.arm.write(Command(1, 1, Verb.SET, slot, wanted)) is None
+    assert await rig.arm.read(slot) == kept
 
 
-async def test_clamp_refuses_what_is_too_much_and_takes_the_least_step_whole(bench: Bench) -> None:
-    arm = bench.arm
+async def test_clamp_refuses_what_is_too_much_and_takes_the_least_step_whole(rig: Bench) -> None:
+    arm = rig.arm
     arm.inject(Fault("clamp"))
     with pytest.raises(ArmRefusedError, match="above the hard limit"):
         await arm.write(Command(1, 1, Verb.SET, TWIST, TwistLinearSoftLimit(CARTESIAN, 0.9)))
@@ -134,17 +99,17 @@ async def test_clamp_refuses_what_is_too_much_and_takes_the_least_step_whole(ben
     assert await arm.read(("twist_angular_soft_limit", 5)) == TwistAngularSoftLimit(CARTESIAN, 0.005729578)
 
 
-async def test_clamp_leaves_resets_alone(bench: Bench) -> None:
-    arm = bench.arm
+async def test_clamp_leaves_resets_alone(rig: Bench) -> None:
+    arm = rig.arm
     default = await arm.read(TWIST)
     arm.inject(Fault("clamp"))
     assert await arm.write(Command(1, 1, Verb.RESET, TWIST, None)) == default
 
 
-async def test_a_moving_arm_refuses_and_answers_reads(bench: Bench) -> None:
-    arm = bench.arm
+async def test_a_moving_arm_refuses_and_answers_reads(rig: Bench) -> None:
+    arm = rig.arm
     arm.inject(Fault("moving", for_ms=30_000))
-    assert bench.notices == [LinkState(True, False, "simulated fault: moving")]
+    assert rig.notices == [LinkState(True, False, "simulated fault: moving")]
     for _ in range(2):
         with pytest.raises(ArmRefusedError) as refusal:
             await arm.write(set_gravity(1, 2.0))
@@ -152,45 +117,46 @@ async def test_a_moving_arm_refuses_and_answers_reads(bench: Bench) -> None:
         assert refusal.value.name == "ROBOT_MOVEMENT_IN_PROGRESS"
     assert await arm.read(GRAVITY) == DEFAULT
     await arm.connect()
-    assert bench.notices[1:] == [LinkState(True, False, "simulated fault: moving")]
+    assert rig.notices[1:] == [LinkState(True, False, "simulated fault: moving")]
     await asyncio.sleep(31)
-    assert bench.notices[2:] == [LinkState(True, True)]
+    assert rig.notices[2:] == [LinkState(True, True)]
     await arm.write(set_gravity(2, 2.0))
     assert await arm.read(GRAVITY) == GravityVector(2.0)
 
 
-async def test_an_arm_that_moves_when_its_link_comes_back_is_not_ready(bench: Bench) -> None:
-    bench.arm.inject(Fault("offline", for_ms=1_000))
-    bench.arm.inject(Fault("moving"))
+async def test_an_arm_that_moves_when_its_link_comes_back_is_not_ready(rig: Bench) -> None:
+    rig.arm.inject(Fault("offline", for_ms=1_000))
+    rig.arm.inject(Fault("moving"))
     await asyncio.sleep(2)
-    assert bench.notices[0] == LinkState(False, False, "simulated fault: offline")
-    assert bench.notices[-1] == LinkState(True, False, "simulated fault: moving")
+    assert rig.notices[0] == LinkState(False, False, "simulated fault: offline")
+    assert rig.notices[-1] == LinkState(True, False, "simulated fault: moving")
 
 
 @pytest.mark.parametrize(("for_ms", "away_s"), [(0, AWAY_MS / 1000), (7_000, 7.0)])
 @pytest.mark.parametrize("fault", ["reboot", "swap_serial"])
-async def test_an_arm_that_begins_anew_is_away_for_a_time(bench: Bench, fault: str, for_ms: int, away_s: float) -> None:
+async def test_an_arm_that_begins_anew_is_away_for_a_time(rig: Bench, fault: str, for_ms: int, away_s: float) -> None:
     loop = asyncio.get_running_loop()
     begun, back = loop.time(), asyncio.Event()
 
     def hear(notice: Notice) -> None:
-        bench.notices.append(notice)
+        rig.notices.append(notice)
         if notice == LinkState(True, True):
             back.set()
 
-    bench.arm.watch(hear)
-    bench.arm.inject(Fault(fault, for_ms=for_ms))
-    assert bench.notices == [LinkState(False, False, f"simulated fault: {fault}")]
+    rig.arm.watch(hear)
+    rig.arm.inject(Fault(fault, for_ms=for_ms))
+    assert rig.notices == [LinkState(False, False, f"simulated fault: {fault}")]
     with pytest.raises(ArmAwayError):
-        await bench.arm.connect()
+        await rig.arm.connect()
     await back.wait()
     assert loop.time() - begun == pytest.approx(away_s)
 
 
-async def test_a_reboot_brings_the_values_of_the_last_start_back(bench: Bench) -> None:
-    arm = bench.arm
+async def test_a_reboot_brings_the_values_of_the_last_start_back(rig: Bench) -> None:
+    arm = rig.arm
     await arm.write(set_gravity(1, 2.0))
-    arm = await bench.reopen()
+    await rig.reopen()
+    arm = rig.arm
     await arm.write(set_gravity(2, 3.0))
     await arm.write(Command(1, 3, Verb.SET, PAYLOAD, PayloadInformation(1.0)))
     payload = (await arm.connect()).payload_max
@@ -198,14 +164,15 @@ async def test_a_reboot_brings_the_values_of_the_last_start_back(bench: Bench) -
     arm.inject(Fault("none"))
     assert await arm.read(GRAVITY) == GravityVector(2.0)
     assert await arm.read(PAYLOAD) != PayloadInformation(1.0)
-    arm = await bench.reopen()
+    await rig.reopen()
+    arm = rig.arm
     assert await arm.read(GRAVITY) == GravityVector(2.0)
     description = await arm.connect()
     assert (description.payload_max, description.fence) == (payload, (1, 3))
 
 
-async def test_a_reboot_forgets_what_was_on_its_way(bench: Bench) -> None:
-    arm = bench.arm
+async def test_a_reboot_forgets_what_was_on_its_way(rig: Bench) -> None:
+    arm = rig.arm
     arm.inject(Fault("hang"))
     writes = [asyncio.create_task(arm.write(set_gravity(number, 2.0))) for number in (1, 2)]
     await asyncio.sleep(0.1)
@@ -218,8 +185,8 @@ async def test_a_reboot_forgets_what_was_on_its_way(bench: Bench) -> None:
     assert (await arm.connect()).fence == (0, 0)
 
 
-async def test_a_reboot_while_working_takes_calls_at_once_when_it_is_back(bench: Bench) -> None:
-    arm = bench.arm
+async def test_a_reboot_while_working_takes_calls_at_once_when_it_is_back(rig: Bench) -> None:
+    arm = rig.arm
     arm.inject(Fault("hang"))
     with pytest.raises(ArmTimeoutError):
         await arm.read(GRAVITY)
@@ -232,8 +199,8 @@ async def test_a_reboot_while_working_takes_calls_at_once_when_it_is_back(bench:
         await write
 
 
-async def test_a_swapped_arm_is_another_one_for_good(bench: Bench) -> None:
-    arm = bench.arm
+async def test_a_swapped_arm_is_another_one_for_good(rig: Bench) -> None:
+    arm = rig.arm
     serials = [(await arm.connect()).serial]
     await arm.write(set_gravity(1, 2.0))
     for _ in range(2):
@@ -246,13 +213,14 @@ async def test_a_swapped_arm_is_another_one_for_good(bench: Bench) -> None:
     assert len(set(serials)) == 3
     await arm.write(set_gravity(5, 3.0))
     for _ in range(2):
-        arm = await bench.reopen()
+        await rig.reopen()
+        arm = rig.arm
         assert (await arm.connect()).serial == serials[-1]
         assert await arm.read(GRAVITY) == GravityVector(3.0)
 
 
-async def test_an_arm_whose_memory_cannot_be_written_does_not_begin_anew(bench: Bench) -> None:
-    arm, store = bench.arm, bench.fleet._store
+async def test_an_arm_whose_memory_cannot_be_written_does_not_begin_anew(rig: Bench) -> None:
+    arm, store = rig.arm, rig._fleet._store
     await arm.write(set_gravity(1, 2.0))
     serial = (await arm.connect()).serial
     journal, store._journal = store._journal, os.open("/dev/full", os.O_WRONLY)
@@ -261,6 +229,6 @@ async def test_an_arm_whose_memory_cannot_be_written_does_not_begin_anew(bench: 
             arm.inject(Fault(fault))
     os.close(store._journal)
     store._journal = journal
-    assert [notice for notice in bench.notices if isinstance(notice, LinkState)] == []
+    assert [notice for notice in rig.notices if isinstance(notice, LinkState)] == []
     assert (await arm.connect()).serial == serial
     assert await arm.read(GRAVITY) == GravityVector(2.0)

@@ -1,4 +1,4 @@
-"""Values that the conformance suite sends: those an arm of the model `gen3_7dof` takes, and those it refuses."""
+"""Values that an arm of the model `gen3_7dof` takes, and those it refuses."""
 
 import math
 
@@ -63,7 +63,7 @@ VALUES: dict[Slot, tuple[Message, int]] = {
         for mode in TWIST_MODES
     },
 }
-"""A value of each slot that any seven-joint arm takes, and the event that tells of it."""
+"""A value of each slot that it takes, and the event that tells of it."""
 
 MODE_SLOT: Slot = ("control_mode", 0)
 GRAVITY: Slot = ("gravity_vector", 0)

@@ -1,0 +1,81 @@
+"""A process of agents: one simulated arm behind each, all of them remembered in one directory."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from broker.agent.connection import AgentConnection, AgentLogin
+from broker.agent.faults import Bender, Misbehaviour, obey_input
+from broker.agent.numbers import SessionNumbers
+from devices.simulated import SimulatedFleet, SimulatedStore
+
+log = structlog.get_logger()
+
+GOODBYE_S = 5.0
+"""How long an end waits for the MQTT server to take the goodbyes."""
+
+
+class AgentSettings(NamedTuple):
+    """Which arms, of which model, remembered where; `faults` lets them misbehave as standard input says."""
+
+    arms: tuple[str, ...]
+    model: str
+    directory: Path
+    login: AgentLogin
+    latency_ms: float = 25.0
+    faults: bool = False
+
+
+async def serve(settings: AgentSettings) -> None:
+    """Run the agents until SIGTERM or SIGINT; each says goodbye.
+
+    Raises:
+        ArmError: the model is unknown, or the directory is in use.
+        OSError: the directory cannot be used.
+        ValueError: its session number cannot be read.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    fleet = SimulatedFleet(SimulatedStore(settings.directory))
+    numbers = SessionNumbers(settings.directory)
+    options = {"latency_ms": settings.latency_ms}
+    arms = {name: fleet.arm(name, settings.model, options) for name in settings.arms}
+    benders = {name: Bender() for name in arms}
+    agents = {
+        name: AgentConnection(name, arm, settings.login, numbers, bend=benders[name].bend) for name, arm in arms.items()
+    }
+    log.info("agents_started", arms=len(agents))
+    try:
+        tasks = {asyncio.create_task(agent.serve(stop), name=name) for name, agent in agents.items()}
+        if settings.faults:
+            misbehaviour = Misbehaviour(arms, benders, lambda name, said: agents[name].say(said))
+            obeying = asyncio.create_task(obey_input(misbehaviour))
+        await _until(stop, tasks)
+        if settings.faults:
+            obeying.cancel()
+    finally:
+        for arm in arms.values():
+            await arm.close()
+        fleet.close()
+        numbers.close()
+
+
+async def _until(stop: asyncio.Event, tasks: set[asyncio.Task[None]]) -> None:
+    """Wait for `stop` and the goodbyes; raises what ended an agent before."""
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():
+            await asyncio.wait(tasks, timeout=GOODBYE_S)
+    finally:
+        for task in (stopped, *tasks):
+            task.cancel()
+        await asyncio.wait({stopped, *tasks})
+    for task in tasks:
+        if not task.cancelled():
+            task.result()

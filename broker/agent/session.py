@@ -1,0 +1,138 @@
+"""What an arm says and does in one session: no network here, only messages in and out."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import structlog
+
+from devices.adapter import (
+    ArmAdapter,
+    ArmAwayError,
+    ArmChange,
+    ArmError,
+    ArmRefusedError,
+    LinkState,
+    Notice,
+)
+from devices.mqtt_agent.birth import Birth, write_birth
+from devices.mqtt_agent.commands import (
+    Order,
+    UnfitOrderError,
+    read_order,
+    write_all,
+    write_done,
+    write_refusal,
+)
+from devices.mqtt_agent.documents import UnreadableError
+from devices.mqtt_agent.reports import write_change, write_readiness
+from devices.refusals import refused
+from schema.arms import Description, Verb
+from schema.codecs.times import format_time
+
+log = structlog.get_logger()
+
+QUEUE_MOST = 64
+"""Commands that may wait; more are refused."""
+
+
+class Said(NamedTuple):
+    """What goes to `dev/<arm>/<leaf>`."""
+
+    leaf: str
+    payload: bytes
+    retain: bool = False
+
+
+class AgentSession:
+    """One session of an arm, from its birth until `ended`; `say` takes what is to be published, in order."""
+
+    def __init__(self, number: int, arm: ArmAdapter, description: Description, say: Callable[[Said], None]) -> None:
+        self.number = number
+        self.ended = asyncio.Event()
+        """Set once the arm itself is out of reach, or began anew: the session is over, and the next one may begin."""
+        self._arm = arm
+        self._description = description
+        self._say = say
+        self._ready, self._why = True, ""
+        self._reports = 0
+        self._waiting: asyncio.Queue[tuple[Order, float]] = asyncio.Queue(QUEUE_MOST)
+
+    def begin(self) -> None:
+        """Say who the arm is; it is said again whenever something of it changes."""
+        birth = Birth(
+            self.number, self._description, self._arm.methods, self._arm.resolution_rad, self._ready, self._why
+        )
+        self._say(Said("birth", write_birth(birth, format_time(time.time_ns() // 1_000)), retain=True))
+
+    # ------------------------------------------------------------------ commands
+
+    def command(self, payload: bytes, *, retained: bool = False) -> None:
+        """Take a command: refuse it now, or carry it out in its turn. A retained one is not from now and is ignored."""
+        if retained:
+            return
+        try:
+            order = self._meant_for_us(read_order(payload))
+            self._waiting.put_nowait((order, asyncio.get_running_loop().time() + order.expires_in_ms / 1000))
+        except UnreadableError as error:
+            log.warning("command_unreadable", why=str(error))
+        except UnfitOrderError as error:
+            self._ack(write_refusal(self.number, error.key, refused("INVALID_PARAM", str(error))))
+        except asyncio.QueueFull:
+            text = f"{QUEUE_MOST} commands wait already"
+            self._ack(write_refusal(self.number, order.key, refused("DEVICE_NOT_READY", text)))
+
+    def _meant_for_us(self, order: Order) -> Order:
+        if order.session != self.number:
+            raise UnfitOrderError(order.session, order.key, f"for session {order.session}, this is {self.number}")
+        return order
+
+    async def work(self) -> None:
+        """Carry out commands, one after the other, for ever."""
+        while True:
+            order, expires = await self._waiting.get()
+            if asyncio.get_running_loop().time() >= expires:
+                text = f"not begun within {order.expires_in_ms} ms"
+                self._ack(write_refusal(self.number, order.key, refused("METHOD_TIMEOUT", text)))
+                continue
+            try:
+                self._ack(await self._answer(order))
+            except ArmRefusedError as error:
+                self._ack(write_refusal(self.number, order.key, error))
+            except ArmAwayError as error:
+                self._ack(write_refusal(self.number, order.key, refused("DEVICE_DISCONNECTED", str(error))))
+            except ArmError as error:
+                log.warning("no_answer", why=str(error))
+
+    async def _answer(self, order: Order) -> bytes:
+        """Carry out a command and give its acknowledgement; the arm itself keeps the fence and its last answer."""
+        if order.command is not None:
+            taken = await self._arm.write(order.command)
+            value = taken if order.command.verb is Verb.RESET else None
+            return write_done(self.number, order.key, order.slot, value)
+        if order.slot is None:
+            snapshot = await self._arm.read_all()
+            return write_all(self.number, order.key, snapshot.items)
+        return write_done(self.number, order.key, order.slot, await self._arm.read(order.slot))
+
+    def _ack(self, payload: bytes) -> None:
+        self._say(Said("ack", payload))
+
+    # ------------------------------------------------------------------ what the arm tells by itself
+
+    def notice(self, notice: Notice) -> None:
+        """Report what the arm tells."""
+        if isinstance(notice, ArmChange):
+            self._say(Said("report", write_change(self.number, self._next_report(), notice)))
+        elif not isinstance(notice, LinkState) or not notice.online:
+            self.ended.set()
+        elif (notice.ready, notice.why) != (self._ready, self._why):
+            self._ready, self._why = notice.ready, notice.why
+            report = write_readiness(self.number, self._next_report(), ready=notice.ready, why=notice.why)
+            self._say(Said("report", report))
+            self.begin()
+
+    def _next_report(self) -> int:
+        self._reports += 1
+        return self._reports

@@ -1,0 +1,3 @@
+"""The common messages: our own generated code, the same on the wire."""
+
+from schema.proto.kinova.common_pb2 import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The errors: our own generated code, the same on the wire."""
+
+from schema.proto.kinova.errors_pb2 import *  # noqa: F403
