@@ -359,3 +359,50 @@ def test_what_drifted_is_not_brought_back_below_control(tmp_path: Path) -> None:
         assert plant.session().cmd_seq == 2
 
     play(tmp_path, scenario, arm=[{"id": "r1", "model": "gen3_7dof", "drift": "reapply"}])
+
+
+@pytest.mark.parametrize("authority", ["observe", "advise"])
+def test_what_would_reach_the_arm_is_checked_only_and_what_would_not_works(tmp_path: Path, authority: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "offline")
+        for value in (0.25, 0.26):
+            plant.send("r1", SET, {**VALUE, ITEM: value})
+        plant.send("r1", SPEED, SPEEDS)
+        await plant.turn(1.0)
+        await plant.call("r1", "SetAuthority", {"authority": authority})
+        assert [entry[2] for entry in pending(plant)] == [f"the authority over r1 is {authority}"] * 2
+        await plant.fault("r1", "none")
+        await plant.turn(30.0)
+        confirmed = await plant.call("r1", "ConfirmPending", {"all": True})
+        restored = await plant.call("r1", "RestoreFactory")
+        for reply in (confirmed, restored):
+            assert (reply["ok"], reply["stage"], reply["rev"]) == (True, "checked", plant.session().state.rev)
+            assert [warning["name"] for warning in reply["warnings"]] == [
+                "OBSERVED" if "ob" in authority else "ADVISED"
+            ]
+        assert len(pending(plant)) == 2
+        assert (await plant.call("r1", "DiscardPending", {"all": True}))["stage"] == "stored"
+        assert pending(plant) == []
+        assert plant.session().cmd_seq == 0
+
+    play(tmp_path, scenario, arm=[{"id": "r1", "model": "gen3_7dof"}])
+
+
+def test_nobody_but_the_holder_decides_what_waits(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "offline")
+        rev = (await plant.call("r1", SET, VALUE))["rev"]
+        await plant.call("r1", "HoldArm", {"reason": "x"}, user="ann")
+        decisions: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("ConfirmPending", {"all": True}),
+            ("DiscardPending", {"rev": rev}),
+            ("ConfirmArm", {}),
+            ("RestoreFactory", {}),
+        )
+        for method, params in decisions:
+            assert (await plant.call("r1", method, params))["error"]["kind"] == "held"
+        assert (await plant.call("r1", "DiscardPending", {"rev": rev}, user="ann"))["ok"]
+        await plant.call("r1", "ReleaseArm", user="ann")
+        assert pending(plant) == []
+
+    play(tmp_path, scenario)
