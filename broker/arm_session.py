@@ -1,6 +1,7 @@
 """One arm of the fleet: its state, its counters and its queue."""
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter, Snapshot
 from handlers.arm_state import ArmState
 from handlers.provenance import NOBODY, Setter, Stamp, set_by
-from schema.arms import Authority, Description
+from schema.arms import Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -87,6 +88,14 @@ class ArmSession:
         state, author = self.state, job.author
         stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
         return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
+
+    def desire_anew(self, slots: Iterable[Slot]) -> int:
+        """Let what is desired of some slots come from one new revision, whatever it will be; the caller stores it."""
+        state = self.state
+        state.rev += 1
+        for slot in slots:
+            state.last_rev[slot] = state.desired_rev[slot] = state.rev
+        return state.rev
 
     def count_in(self, job: ChangeJob) -> None:
         """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""

@@ -24,7 +24,12 @@ class Fences:
         epoch, cmd_seq = fence
         if epoch > self._ledger.epoch:
             log.warning("epoch_raised", arm=session.arm, known=epoch, epoch=epoch + 1)
-            self._ledger.raise_epoch(epoch + 1)
-            self._ledger.after_commit(self.raised)
+            self._raise(epoch + 1)
         elif epoch == self._ledger.epoch:
             session.cmd_seq = max(session.cmd_seq, cmd_seq)
+
+    def _raise(self, epoch: int) -> None:
+        """Begin a higher epoch; it is committed with, or before, the first that is numbered in it."""
+        self._ledger.epoch = self._ledger.documents.epoch = epoch
+        self._ledger.store.batch.raise_epoch(epoch)
+        self._ledger.after_commit(self.raised)

@@ -72,12 +72,6 @@ class Ledger:
             self.store.batch.on_commit(callback)
             self.store.flush_soon()
 
-    def raise_epoch(self, epoch: int) -> None:
-        """Begin a higher epoch; it shares the commit of the first that is numbered in it."""
-        self.epoch = self.documents.epoch = epoch
-        self.store.batch.raise_epoch(epoch)
-        self.store.flush_soon()
-
     def audit(self, **entry: object) -> None:
         """Append to the audit chain."""
         self.store.batch.audit(msgspec.json.encode(entry))
@@ -117,14 +111,6 @@ class Ledger:
             state.desired[slot] = value
             state.desired_rev[slot] = state.rev
             state.desired_by[slot] = setter
-        return state.rev
-
-    def desire_anew(self, session: ArmSession, job: ChangeJob) -> int:
-        """Let the values of all places of a change come from one new revision, whatever they will be."""
-        state = session.state
-        state.rev += 1
-        for slot in job.places:
-            state.last_rev[slot] = state.desired_rev[slot] = state.rev
         return state.rev
 
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:

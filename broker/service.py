@@ -79,16 +79,9 @@ class Service:
             ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
-        fences = Fences(ledger)
-        fences.raised = announcer.service
-        adoption = Adoption(ledger, documents, settler.parking, fences, announcer.factsheet)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
-        self._reconciler = Reconciler(
-            ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
-            adoption=adoption, release=self._release,
-        )  # fmt: skip
-        settler.exchange.reach, settler.exchange.lost = self._reconciler.reach, self._reconciler.lost
-        settler.endings.describe, settler.endings.on_foreign = announcer.factsheet, self._drift.look
+        self._reconciler = _reconciler(ledger, settler, queues, announcer, self._release)
+        settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
@@ -96,11 +89,7 @@ class Service:
         self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._judge)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(
-                ledger, notices, authorities=self._authorities, parking=settler.parking,
-                confirm_arm=self._reconciler.confirm_arm,
-            ),
-            notices=notices,
+            orders=self._orders(), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -127,6 +116,11 @@ class Service:
         """The authority over an arm or the lock on it changed: what has not begun waits, or goes on."""
         self._settler.stop_waiting(session)
         self._release(session)
+
+    def _orders(self) -> Orders:
+        authorities, parking = self._authorities, self._settler.parking
+        confirm_arm = self._reconciler.confirm_arm
+        return Orders(self._ledger, self._notices, authorities=authorities, parking=parking, confirm_arm=confirm_arm)
 
     def _release(self, session: ArmSession) -> None:
         """What waits for an arm goes on if it is there and ready."""
@@ -288,6 +282,22 @@ def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outb
     )  # fmt: skip
     documents.after_commit = ledger.after_commit
     return ledger
+
+
+def _reconciler(
+    ledger: Ledger, settler: Settler, queues: Queues, announcer: Announcer, release: Callable[[ArmSession], None]
+) -> Reconciler:
+    """What reaches arms, and what settling needs of it."""
+    fences = Fences(ledger)
+    fences.raised = announcer.service
+    reconciler = Reconciler(
+        ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
+        loop=asyncio.get_running_loop(), release=release,
+        adoption=Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet),
+    )  # fmt: skip
+    settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
+    settler.endings.describe = announcer.factsheet
+    return reconciler
 
 
 async def _fail(why: str) -> None:

@@ -99,7 +99,7 @@ class Settler:
         if job.unchanged:
             return
         if isinstance(job, RestoreJob):
-            job.rev = self._ledger.desire_anew(session, job)
+            job.rev = session.desire_anew(job.places)
             return
         wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
         job.setter = session.setter_of(job, wanted)

@@ -427,7 +427,8 @@ def test_what_waited_survives_a_restart(play: Callable[[Scenario], None]) -> Non
             newer = await plant.call("r1", SET, value(0.3), id="c")
             assert newer["stage"] == "stored"
             assert (await plant.document(OUTCOME, anything))["request_id"] == "u/c/a"
-            await back(plant)
+            await plant.fault("r1", "none")
+            await plant.document(CHANGED, anything)
             told = [event["request_id"] for event in plant.events()]
             assert told == ["u/c/a", "u/c/b", "u/c/c"]
             assert [event["cause"] for event in plant.events()] == ["superseded", "applied", "applied"]
