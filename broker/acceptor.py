@@ -18,7 +18,7 @@ from broker.admission import (
 )
 from broker.arm_session import ArmSession
 from broker.arrival import Arrival, decode, presumed_codec
-from broker.jobs import ChangeJob, Waiter
+from broker.jobs import Waiter, job_of
 from broker.ledger import Ledger
 from broker.mqtt_link import InboundMessage, MqttLink
 from broker.notices import Notices
@@ -31,8 +31,7 @@ from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.arm_state import ArmState
 from handlers.authority import checked
-from handlers.config_items import ITEMS
-from handlers.outcome import Answer, Outcome, Proposal
+from handlers.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.request import Request
 from handlers.rpc import Access
 from handlers.rpc_table import RPC_TABLE
@@ -163,7 +162,7 @@ class Acceptor:
             outcome = checked(state, rpc, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
-        elif isinstance(outcome, Proposal):
+        elif isinstance(outcome, Proposal | Restoration):
             self._change(arrival, session, request, outcome, expires_us)
         else:
             self._order(arrival, session, request, outcome)
@@ -269,30 +268,14 @@ class Acceptor:
         self._ledger.store.flush_soon()
 
     def _change(
-        self, arrival: Arrival, session: ArmSession, request: Request, proposal: Proposal, expires_us: int
+        self, arrival: Arrival, session: ArmSession, request: Request, outcome: Proposal | Restoration, expires_us: int
     ) -> None:
         """Put an accepted change into the queue of its arm, with its request row."""
         row = self._request_row(arrival)
         address = arrival.address(self._topics)
         clock = self._ledger.clock
         remaining_us = expires_us - clock.now_us()
-        job = ChangeJob(
-            n=self._ledger.new_change(),
-            request_n=row.n,
-            rev=0,
-            slot=proposal.slot,
-            item=ITEMS[proposal.slot[0]],
-            verb=proposal.verb,
-            wanted=proposal.value,
-            loosening=proposal.loosening,
-            unchanged=proposal.unchanged,
-            author=request.author,
-            request_id=request.request_id,
-            method=request.method,
-            reason=request.envelope.reason,
-            warnings=proposal.warnings,
-            expires=clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0,
-            at_us=arrival.at_us,
-        )
+        expires = clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0
+        job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

@@ -7,7 +7,6 @@ from handlers.authority import check_hold, is_checked_only
 from handlers.items import check_room
 from handlers.request import Request
 from handlers.rpc import Access, Guard, Rpc
-from handlers.rpc_table import UNIMPLEMENTED
 from schema.errors import BrokerError
 
 AHEAD_US = 5_000_000
@@ -51,14 +50,12 @@ def method_of(arrival: Arrival, session: ArmSession | None) -> Rpc:
     """The row of the method, if the arm exists and can do it, and the params could be decoded.
 
     Raises:
-        BrokerError: unknown_arm, unknown_method, unimplemented, or what is wrong with the params.
+        BrokerError: unknown_arm, unknown_method, or what is wrong with the params.
     """
     rpc, topic = arrival.rpc, arrival.topic
     if session is None and not (rpc is not None and rpc.any_arm):
         raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered")
     if rpc is None:
-        if topic.method in UNIMPLEMENTED:
-            raise BrokerError("unimplemented", f"{topic.method} is described but not implemented")
         raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}; names are compared byte for byte")
     if session is not None and rpc.name not in session.state.methods and not rpc.any_arm:
         raise BrokerError("unknown_method", f"{topic.arm} cannot do {rpc.name}")

@@ -1,16 +1,25 @@
 """One arm of the fleet: its state, its counters and its queue."""
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from broker.jobs import ChangeJob, Job, Phase
 from broker.store.rows import ArmRow
-from devices.adapter import ArmAdapter
+from devices.adapter import ArmAdapter, Snapshot
 from handlers.arm_state import ArmState
 from handlers.provenance import NOBODY, Setter, Stamp, set_by
-from schema.arms import Authority
+from schema.arms import Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message
+
+
+class Found(NamedTuple):
+    """What an arm told that is not the one that is known."""
+
+    description: Description
+    snapshot: Snapshot
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +52,12 @@ class ArmSession:
     heads: dict[str, int] = field(default_factory=dict)
     """Last seq of each event topic."""
     jobs: deque[Job] = field(default_factory=deque)
+    parked: list[ChangeJob] = field(default_factory=list)
+    """Pending changes outside the queue, oldest first."""
+    found: Found | None = None
+    """The arm that answers in the place of the one that is known."""
+    fence: tuple[int, int] = (0, 0)
+    """The highest (epoch, cmd_seq) that the arm knew at the last contact."""
     running: bool = False
     busy_with: ChangeJob | None = None
     """The change whose command may be with the arm."""
@@ -74,13 +89,22 @@ class ArmSession:
         stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
         return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
 
+    def desire_anew(self, slots: Iterable[Slot]) -> int:
+        """Let what is desired of some slots come from one new revision, whatever it will be; the caller stores it."""
+        state = self.state
+        state.rev += 1
+        for slot in slots:
+            state.last_rev[slot] = state.desired_rev[slot] = state.rev
+        return state.rev
+
     def count_in(self, job: ChangeJob) -> None:
         """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
-        state, slot = self.state, job.slot
+        state = self.state
         state.unsettled += 1
-        state.pending[slot] = state.pending.get(slot, 0) + 1
-        if job.rev:
-            state.pending_rev[slot] = job.rev
+        for slot in job.places:
+            state.pending[slot] = state.pending.get(slot, 0) + 1
+            if job.rev:
+                state.pending_rev[slot] = job.rev
         if job.wanted is not None and not job.unchanged:
             self.await_reading(job, job.wanted)
 
@@ -93,12 +117,13 @@ class ArmSession:
         """A change has its end."""
         state, slot = self.state, job.slot
         state.unsettled -= 1
-        left = state.pending.get(slot, 1) - 1
-        if left:
-            state.pending[slot] = left
-        else:
-            state.pending.pop(slot, None)
-            state.pending_rev.pop(slot, None)
+        for place in job.places:
+            left = state.pending.get(place, 1) - 1
+            if left:
+                state.pending[place] = left
+            else:
+                state.pending.pop(place, None)
+                state.pending_rev.pop(place, None)
         unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
         if unread:
             state.unread[slot] = unread
@@ -110,8 +135,20 @@ class ArmSession:
         return list(self.jobs)[1 if self.running else 0 :]
 
     def unsettled(self) -> list[ChangeJob]:
-        """The changes in the queue that have no end yet, oldest first."""
-        return [job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE]
+        """The changes that have no end yet, oldest first."""
+        queued = [
+            job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE and not job.parked
+        ]
+        return sorted([*self.parked, *queued], key=lambda job: job.n) if self.parked else queued
+
+    def take_out(self, job: ChangeJob) -> None:
+        """A change that ended waits no longer, in the queue or outside of it; one under way leaves by itself."""
+        if job.parked:
+            self.parked.remove(job)
+            self.state.parked.pop(job.rev, None)
+            job.parked = False
+        elif self.busy_with is not job:
+            self.jobs.remove(job)
 
     def may_be_with_arm(self, job: ChangeJob) -> bool:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""

@@ -37,7 +37,9 @@ def unpack_setters(blob: bytes) -> tuple[Setter, Setter]:
 
 def pack_description(description: Description, told_at_us: int) -> bytes:
     """A description as JSON bytes, with when the arm told of its hard limits as they are."""
-    document: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(description, hard_limits=KinematicLimits()))
+    document: dict[str, Any] = msgspec.to_builtins(
+        msgspec.structs.replace(description, hard_limits=KinematicLimits(), fence=(0, 0))
+    )
     document["hard_limits"] = to_plain(description.hard_limits)
     document["told_at_us"] = told_at_us
     return _encode(document)

@@ -20,9 +20,12 @@ class Clock:
         self._wall_us = wall_us
         self.monotonic = monotonic
         self._last_us = 0
+        self.behind = False
+        """Whether the machine's clock was behind the store at the start: then nobody knows how long ago things were."""
 
     def not_before(self, time_us: int) -> None:
         """Never tell a time before this one (the last committed time of the store)."""
+        self.behind = self._wall_us() < time_us
         self._last_us = max(self._last_us, time_us)
 
     def now_us(self) -> int:

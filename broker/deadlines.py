@@ -48,8 +48,8 @@ class Deadlines:
         self._ledger.store.flush_soon()
 
     def _expire(self, session: ArmSession, job: ChangeJob) -> None:
-        """The time to live is over: a change that has not begun ends and leaves the queue, wherever it stands."""
+        """The time to live is over: a change that has not begun ends, wherever it waits."""
         if job.phase is Phase.DONE or session.may_be_with_arm(job):
             return
         self._endings.failed(session, job, expired(session), "expired", None)
-        session.jobs.remove(job)
+        session.take_out(job)

@@ -72,7 +72,7 @@ class MqttDeviceBus:
             if (payload := self._strangers.pop(DeviceTopic(arm, leaf), None)) is not None:
                 self._strangers_bytes -= len(payload)
                 listener.heard(leaf, payload, retained=True)
-        if self._started and self._link is None:
+        if self._started and self._work is None:
             self._work = self._tasks.create_task(self._open_and_read(), name="devices")
 
     def forget(self, arm: str) -> None:

@@ -10,7 +10,7 @@ from broker.jobs import Phase
 from broker.outbox import Outbox, Publication
 from broker.topics import Topics
 from handlers.authority import hold_document
-from handlers.config_items import CONFIG_ITEMS, slot_name
+from handlers.config_items import CONFIG_ITEMS, slot_name, slot_path
 from handlers.effective import effective_document
 from handlers.settling import agrees
 from schema.arms import Slot
@@ -57,12 +57,6 @@ def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
     return document
 
 
-def slot_path(slot: Slot) -> str:
-    """`item` or `item/MODE`."""
-    name = slot_name(slot)
-    return f"{slot[0]}/{name}" if name else slot[0]
-
-
 class Documents:
     """Sends documents that changed, at most one per 100 ms of each under load, and all of them on demand."""
 
@@ -79,7 +73,7 @@ class Documents:
     ) -> None:
         self._outbox = outbox
         self._clock = clock
-        self._epoch = epoch
+        self.epoch = epoch
         self._instance = instance
         self._topics = topics
         self._codec = codec
@@ -164,7 +158,7 @@ class Documents:
         document: dict[str, Any] = {
             "arm": state.arm,
             "svc": self._instance,
-            "epoch": self._epoch,
+            "epoch": self.epoch,
             "rev": state.rev,
             "seq": state.seq,
             "at": format_time(self._clock.now_us()),
@@ -186,7 +180,9 @@ def _config(session: ArmSession) -> dict[str, Any]:
         if name := slot_name(job.slot):
             entry["slot"] = name
         entry["since"] = format_time(job.at_us)
-        entry["state"] = _PHASES.get(job.phase, "accepted")
+        entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
+        if job.why:
+            entry["why"] = job.why
         pending.append(entry)
     return {"items": items_document(session.state.desired), "pending": pending, "differs": differs(session)}
 

@@ -15,7 +15,7 @@ from handlers.arm_state import HandleEntry
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.provenance import NOBODY, Setter, Stamp
 from handlers.rpc_table import RPC_TABLE
-from handlers.settling import Ending, same
+from handlers.settling import Ending, equal
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Warned
 from schema.errors import BrokerError
@@ -36,6 +36,8 @@ class Endings:
         self._unsettled = unsettled
         self.describe: Callable[[ArmSession], None] | None = None
         """Publishes the factsheet of an arm; set by the composition root."""
+        self.on_foreign: Callable[[ArmSession], None] = lambda _: None
+        """What to do after another writer changed something; set by the composition root."""
 
     def observe(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """A value was read."""
@@ -72,7 +74,7 @@ class Endings:
             reason=job.reason,
             mode=mode_of(read),
         )
-        self._settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
+        self.settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
         reply = self._replies.change_reply(
             session,
             job,
@@ -89,12 +91,11 @@ class Endings:
         """The change did not become what was asked; what was reported is desired again."""
         state, slot = session.state, job.slot
         before = state.reported.get(slot)
-        if read is not None and before is not None and not same(slot[0], read, before, state.resolution_rad):
-            self.foreign(session, slot, read, "")
-        elif read is not None:
-            self.observe(session, slot, read)
-        self._return_desired(session, job)
-        self._ledger.put_slot(session, slot)
+        if read is not None:
+            self.read_after_all(session, slot, read)
+        self.return_desired(session, job)
+        for place in job.places:
+            self._ledger.put_slot(session, place)
         is_mode = slot[0] == MODE_KEY
         event = self._ledger.emit(
             session,
@@ -103,15 +104,23 @@ class Endings:
             stage=Stage.REFUSED.value,
             by=job.author,
             rev=job.rev or state.rev,
-            change=event_change(slot, before, state.reported.get(slot)),
+            change=event_change(slot, before, state.reported.get(slot)) if slot in state.reported else None,
             request_id=job.request_id,
             reason=error.message,
         )
-        self._settled(session, job, cause, event.seq)
+        self.settled(session, job, cause, event.seq)
         reply = self._replies.change_reply(
             session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
         )
         self._replies.deliver(session, job, reply, settled=True)
+
+    def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
+        """What was read where a change took no effect: what is new there is of another writer."""
+        state = session.state
+        if equal(slot[0], read, state.reported[slot], state.resolution_rad):
+            self.observe(session, slot, read)
+        else:
+            self.foreign(session, slot, read, "")
 
     def foreign(self, session: ArmSession, slot: Slot, read: Message, connection: str) -> None:
         """Another writer changed a slot: it is reported, what is desired stays."""
@@ -137,6 +146,7 @@ class Endings:
         )
         self._ledger.log_revision(session, slot, before, by, "", "foreign", event.seq)
         self.changed(session, slot)
+        self.on_foreign(session)
 
     def raised(self, session: ArmSession, name: str, connection: str) -> None:
         """The arm raised an event that carries no value of ours."""
@@ -163,10 +173,10 @@ class Endings:
             self._ledger.after_commit(partial(self.describe, session))
         self._ledger.store.flush_soon()
 
-    def _settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+    def settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
         """Close the books of a change."""
         state, slot = session.state, job.slot
-        job.phase = Phase.DONE
+        job.phase = job.current.phase = Phase.DONE
         job.cancel_timers()
         session.count_out(job)
         self._unsettled.pop(job.request_n, None)
@@ -181,26 +191,35 @@ class Endings:
         )
         self.changed(session, slot)
 
-    def _return_desired(self, session: ArmSession, job: ChangeJob) -> None:
-        """Refusal reverts only its own: if the slot's desired still comes from it, an earlier wish counts again."""
-        state, slot = session.state, job.slot
-        if not job.rev or state.desired_rev.get(slot) != job.rev:
-            return
-        before = state.desired[slot]
-        earlier = [
-            other
-            for other in session.unsettled()
-            if other is not job and other.slot == slot and 0 < other.rev < job.rev
-        ]
-        wish = earlier[-1].wanted if earlier else None
-        if wish is not None:
-            self._ledger.desire(session, slot, wish, earlier[-1].setter)
-        else:
-            self._ledger.desire(session, slot, state.reported[slot], state.reported_by.get(slot, NOBODY))
-        if earlier:
-            state.desired_rev[slot] = earlier[-1].rev
-        session.reverts += 1
-        self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+    def return_desired(self, session: ArmSession, job: ChangeJob) -> None:
+        """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again.
+
+        That is a new revision, except after a RestoreFactory, which wishes nothing that could be named.
+        """
+        state = session.state
+        for slot in job.places:
+            if not job.rev or state.desired_rev.get(slot) != job.rev:
+                continue
+            before = state.desired[slot]
+            earlier = _latest_before(session, job, slot)
+            if earlier is not None and earlier.wanted is not None:
+                wish, setter = earlier.wanted, earlier.setter
+            else:
+                wish, setter = state.reported[slot], state.reported_by.get(slot, NOBODY)
+            if slot == job.slot:
+                self._ledger.desire(session, slot, wish, setter)
+                self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+            else:
+                state.desired[slot], state.desired_by[slot] = wish, setter
+            if earlier is not None:
+                state.desired_rev[slot] = earlier.rev
+            session.reverts += 1
+
+
+def _latest_before(session: ArmSession, job: ChangeJob, slot: Slot) -> ChangeJob | None:
+    """The latest unsettled change of a slot that is older than another one."""
+    earlier = [other for other in session.unsettled() if slot in other.places and 0 < other.rev < job.rev]
+    return max(earlier, key=lambda other: other.rev, default=None)
 
 
 def _result(job: ChangeJob, read: Message) -> Message | None:

@@ -4,6 +4,7 @@ from broker.arm_session import ArmSession
 from broker.limit_files import LimitFiles
 from broker.settings import Settings
 from devices.adapter import ArmFleet, DeviceBus, FleetContext, NoBus
+from devices.guard import guard
 from devices.registry import adapter_class
 from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
@@ -37,7 +38,7 @@ class Fleet:
             simulated = arm.adapter == SIMULATED
             if simulated:
                 options.setdefault("latency_ms", settings.sim.latency_ms)
-            adapter = fleet.arm(arm.id, arm.model, options)
+            adapter = guard(arm.id, fleet.arm(arm.id, arm.model, options))
             authority = Authority(arm.authority or adapter_class(arm.adapter).about.authority)
             state = ArmState(
                 arm=arm.id,

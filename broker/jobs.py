@@ -3,12 +3,20 @@
 import asyncio
 import enum
 from dataclasses import dataclass, field
+from typing import Any
 
-from handlers.config_items import ConfigItem
+import msgspec
+
+from broker.blobs import pack
+from handlers.config_items import ITEMS, ConfigItem, Order, Zero
+from handlers.factory import WHOLE_KEY, by_item
+from handlers.outcome import Proposal, Restoration
 from handlers.provenance import NOBODY, Setter
+from handlers.request import Request
 from schema.arms import Slot, Verb
+from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Stage, Wait, Warned
-from schema.messages import Message
+from schema.messages import Empty, Message
 
 
 class Phase(enum.Enum):
@@ -63,6 +71,8 @@ class ChangeJob:
     warnings: tuple[Warned, ...] = ()
     expires: float = 0.0
     at_us: int = 0
+    since: float = 0.0
+    """When this run accepted it, on the monotonic clock."""
     phase: Phase = Phase.ACCEPTED
     epoch: int = 0
     cmd_seq: int = 0
@@ -77,6 +87,16 @@ class ChangeJob:
     """Whether commit 1 stands: before it nothing goes to the arm."""
     recovered: bool = False
     """Found accepted or writing by this start."""
+    parked: bool = False
+    """Pending outside the queue: its arm cannot take it, or it is held."""
+    why: str = ""
+    """Why it is parked."""
+    held: bool = False
+    """Parked until it is confirmed, discarded or superseded."""
+    again: bool = False
+    """Decided again before it begins: it was found by a start, or parked."""
+    confirmed: bool = False
+    """Somebody confirmed it: its age does not matter."""
     resumed: bool = False
     """An earlier run may have sent its command."""
     replied: Stage | None = None
@@ -84,11 +104,51 @@ class ChangeJob:
     waiters: list[Waiter] = field(default_factory=list)
     timers: list[asyncio.TimerHandle] = field(default_factory=list)
 
+    @property
+    def places(self) -> tuple[Slot, ...]:
+        """The slots that it changes."""
+        return (self.slot,)
+
+    @property
+    def current(self) -> "ChangeJob":
+        """What may be with the arm at this moment: itself, or the step that it is at."""
+        return self
+
+    @property
+    def record(self) -> bytes | None:
+        """What the store keeps of its value."""
+        return pack(self.wanted) if self.wanted is not None else None
+
     def cancel_timers(self) -> None:
         """No timer fires any more."""
         for timer in self.timers:
             timer.cancel()
         self.timers.clear()
+
+
+@dataclass(slots=True, eq=False)
+class RestoreJob(ChangeJob):
+    """One accepted return of many slots to what the arm came with; every slot is a step, a change without a request."""
+
+    targets: tuple[Slot, ...] = ()
+    step: ChangeJob | None = None
+    outcomes: dict[Slot, str] = field(default_factory=dict)
+    """What became of each slot so far."""
+
+    @property
+    def places(self) -> tuple[Slot, ...]:
+        """The slots that it changes."""
+        return self.targets
+
+    @property
+    def current(self) -> ChangeJob:
+        """The step that may be with the arm."""
+        return self if self.step is None else self.step
+
+    @property
+    def record(self) -> bytes | None:
+        """What became of the items, for the history."""
+        return msgspec.json.encode(by_item(self.outcomes)) if self.outcomes else None
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +174,30 @@ class ForwardJob:
 
     event: int
     connection: str
+
+
+WHOLE = ConfigItem(
+    WHOLE_KEY, "Factory", Empty, "", ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED,
+    lambda *_: (), Order.UNORDERED, Zero.VALUE,
+)  # fmt: skip
+"""Stands for all items of an arm."""
+
+
+def job_of(request: Request, outcome: Proposal | Restoration, *, n: int, request_n: int, expires: float) -> ChangeJob:
+    """The change that a request asks for, as it was decided."""
+    common: dict[str, Any] = {
+        "n": n, "request_n": request_n, "rev": 0, "author": request.author, "request_id": request.request_id,
+        "method": request.method, "reason": request.envelope.reason, "expires": expires, "at_us": request.at_us,
+    }  # fmt: skip
+    if isinstance(outcome, Restoration):
+        return RestoreJob(
+            slot=(WHOLE_KEY, 0), item=WHOLE, verb=Verb.RESET, wanted=None, loosening=True, unchanged=False,
+            targets=outcome.slots, **common,
+        )  # fmt: skip
+    return ChangeJob(
+        slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb, wanted=outcome.value,
+        loosening=outcome.loosening, unchanged=outcome.unchanged, warnings=outcome.warnings, **common,
+    )  # fmt: skip
 
 
 Job = ChangeJob | ContactJob | FollowJob | ForwardJob

@@ -10,7 +10,7 @@ from broker.blobs import pack, pack_setters
 from broker.clock import Clock
 from broker.documents import Documents
 from broker.event_parts import known_mode
-from broker.jobs import ChangeJob, Phase
+from broker.jobs import ChangeJob, Phase, RestoreJob
 from broker.notices import Notices
 from broker.outbox import Outbox, Publication
 from broker.principals import Principals
@@ -32,6 +32,8 @@ from schema.messages import (
 )
 
 _MICRO = 1_000_000
+RESTORE = "restore"
+"""Verb of the row of a RestoreFactory."""
 
 
 class Ledger:
@@ -120,18 +122,18 @@ class Ledger:
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands."""
-        after = job.wanted
+        reported = session.state.reported.get(job.slot)
         self.store.batch.add_change(
             ChangeRow(
                 n=job.n,
                 request_n=job.request_n,
                 arm=session.arm,
                 rev=job.rev,
-                verb=job.verb.value,
+                verb=RESTORE if isinstance(job, RestoreJob) else job.verb.value,
                 key=job.slot[0],
                 mode=job.slot[1],
-                before=pack(session.state.reported[job.slot]),
-                after=pack(after) if after is not None else None,
+                before=pack(reported) if reported is not None else None,
+                after=job.record,
                 state=ChangeState.WRITING if job.phase is Phase.WRITING else ChangeState.ACCEPTED,
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
@@ -161,7 +163,7 @@ class Ledger:
                 state=state,
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
-                after=pack(job.wanted) if job.wanted is not None else None,
+                after=job.record,
                 outcome=outcome,
                 seq=seq,
                 settled_at_us=self.clock.now_us() if settled else 0,

@@ -1,41 +1,86 @@
-"""Why a change cannot begin now."""
+"""Why a change cannot begin now, and whether that ends it."""
+
+from typing import NamedTuple
 
 from broker.arm_session import ArmSession
 from broker.clock import Clock
 from broker.endings import MODE_KEY
-from broker.jobs import ChangeJob
+from broker.jobs import ChangeJob, RestoreJob
 from handlers.authority import barring, below_control, held_by
+from handlers.config_items import held_by_service
+from handlers.direction import is_loosening
+from handlers.items import check_presence, held_arm
+from handlers.pending import waiting_warnings
+from handlers.refusals import NOTHING_CHANGED
 from schema.arms import Authority, Verb
+from schema.envelope import Warned
 from schema.errors import BrokerError
 
 
+class End(NamedTuple):
+    """The change ends: what is wrong, and the cause of its event."""
+
+    error: BrokerError
+    cause: str
+
+
+class Park(NamedTuple):
+    """The change waits outside the queue: until its arm can take it, or `held` until somebody decides."""
+
+    why: str
+    warnings: tuple[Warned, ...]
+    held: bool = False
+
+
+Obstacle = End | Park
+
+
 class Obstacles:
-    """Looks at a change right before it would begin; `max_age_us` is how old a loosening may be after a restart."""
+    """Looks at a change right before it would begin; `max_age_us` is how old a loosening may be when its arm returns.
+
+    The one place that tells whether a change may begin: what else may stand in its way belongs into `_waiting_for`.
+    """
 
     def __init__(self, clock: Clock, max_age_us: int) -> None:
         self._clock = clock
         self._max_age_us = max_age_us
 
-    def of(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
-        """What stands in the way: the arm, the time to live, a restart, or a check that no longer holds."""
+    def of(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
+        """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
+        if job.expires and job.expires <= self._clock.monotonic():
+            return End(expired(session), "expired")
+        if (error := self._waiting_for(session, job)) is not None:
+            return _park(session, error) if _can_wait(job) else End(error, "refused")
+        if job.recovered and not _can_wait(job):
+            text = f"the service restarted before {session.arm} was told. Nothing was changed."
+            return End(BrokerError("expired", text), "expired")
+        if job.again and not job.unchanged and self.bars(session, job):
+            return _hold(self._max_age_us)
+        if (job.again or job.reverts != session.reverts) and job.wanted is not None:
+            try:
+                job.item.check(session.state, job.wanted)
+            except BrokerError as refusal:
+                return End(refusal, "refused")
+        return None
+
+    def _waiting_for(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+        """What must come first: the arm that is known, leave to write to it, and the arm there and ready.
+
+        What the service holds needs no arm.
+        """
         state = session.state
         if state.held:
-            return BrokerError("held", f"{state.arm} is held: {state.held}. Nothing was changed.")
-        if (barred := self._access(session, job)) is not None:
-            return barred
-        if not state.online:
-            return BrokerError("arm_away", f"{state.arm} is not connected. Nothing was changed.")
-        if not state.ready:
-            return BrokerError("arm_not_ready", f"{state.arm} takes no change now. Nothing was changed.")
-        if job.expires and job.expires <= self._clock.monotonic():
-            return expired(session)
-        if job.recovered and self.bars(job):
-            return BrokerError("expired", f"the service restarted before {state.arm} was told. Nothing was changed.")
-        if (job.recovered or job.reverts != session.reverts) and job.wanted is not None:
-            try:
-                job.item.check(state, job.wanted)
-            except BrokerError as error:
-                return error
+            return held_arm(state)
+        if (error := self._access(session, job)) is not None:
+            return error
+        if state.online and state.ready:
+            return None
+        if not isinstance(job, RestoreJob) and held_by_service(state, job.slot[0]):
+            return None
+        try:
+            check_presence(state)
+        except BrokerError as error:
+            return error
         return None
 
     def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
@@ -43,6 +88,8 @@ class Obstacles:
         state = session.state
         if state.authority is not Authority.CONTROL:
             return below_control(state)
+        if state.hold is None:
+            return None
         hold = barring(state, job.author.user, self._clock.now_us())
         return None if hold is None else held_by(state, hold)
 
@@ -50,11 +97,36 @@ class Obstacles:
         """Whether the authority over the arm and the lock on it let this change go to the arm."""
         return self._access(session, job) is None
 
-    def bars(self, job: ChangeJob) -> bool:
-        """Whether a change that a restart found must not be sent any more: modes, Resets, old loosenings."""
-        if job.slot[0] == MODE_KEY or job.verb is Verb.RESET:
+    def bars(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change must not be sent any more unless somebody confirms it: a mode, a Reset, an old loosening."""
+        if not _can_wait(job):
             return True
-        return job.loosening and self._clock.now_us() - job.at_us > self._max_age_us
+        reported = session.state.reported.get(job.slot)
+        return not job.confirmed and self._is_old(job) and is_loosening(job.item, job.wanted, reported)
+
+    def _is_old(self, job: ChangeJob) -> bool:
+        """Whether a change is older than may be; an age that cannot be known counts as old."""
+        age_us = self._clock.now_us() - job.at_us
+        if job.recovered:
+            return self._clock.behind or age_us > self._max_age_us
+        return max(age_us, (self._clock.monotonic() - job.since) * 1e6) > self._max_age_us
+
+
+def _can_wait(job: ChangeJob) -> bool:
+    """Whether a change may be pending: a Set of configuration may; a mode, a Reset and a RestoreFactory may not."""
+    return job.slot[0] != MODE_KEY and job.verb is Verb.SET
+
+
+def _park(session: ArmSession, error: BrokerError) -> Park:
+    """Let a change wait for what a refused one would be refused for."""
+    why = error.message.removesuffix(f" {NOTHING_CHANGED}").removesuffix(".")
+    return Park(why, waiting_warnings(session.state) or (Warned("DEVICE_NOT_READY", why),))
+
+
+def _hold(max_age_us: int) -> Park:
+    """Let an old change wait until somebody says whether it is still wanted."""
+    why = f"it may loosen, and is older than {max_age_us // 1_000_000} s"
+    return Park(why, (Warned("DEVICE_NOT_READY", f"{why}: it waits for ConfirmPending or DiscardPending"),), held=True)
 
 
 def expired(session: ArmSession) -> BrokerError:

@@ -1,5 +1,6 @@
 """What handlers order of the shell: handles, queries, faults."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -9,13 +10,17 @@ from broker.authority import Authorities
 from broker.blobs import unpack
 from broker.ledger import Ledger
 from broker.notices import Notices
+from broker.parking import Parking
 from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.config_items import ITEMS, slot_name
 from handlers.outcome import (
     Answer,
+    ArmOrder,
     AuthorityOrder,
     CloseHandle,
+    ConfirmOrder,
+    DiscardOrder,
     EventsQuery,
     FaultOrder,
     HistoryQuery,
@@ -25,9 +30,10 @@ from handlers.outcome import (
     ReleaseOrder,
 )
 from handlers.request import Request
+from schema.arms import Fault
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
-from schema.envelope import Stage
+from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.messages import Empty, NotificationHandle
 
@@ -39,16 +45,26 @@ PAGE_BYTES = 60_000 - 2_000
 class Orders:
     """Carries out orders at once."""
 
-    def __init__(self, ledger: Ledger, notices: Notices, authorities: Authorities) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        notices: Notices,
+        *,
+        authorities: Authorities,
+        parking: Parking,
+        confirm_arm: Callable[[ArmSession, Author], None],
+    ) -> None:
         self._ledger = ledger
         self._notices = notices
         self._authorities = authorities
+        self._parking = parking
+        self._confirm_arm = confirm_arm
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
 
         Raises:
-            BrokerError: the simulated arm refuses the fault.
+            BrokerError: the simulated arm refuses the fault; what keeps another arm from being confirmed.
         """
         match order:
             case OpenHandle(topic):
@@ -57,19 +73,21 @@ class Orders:
             case CloseHandle(identifier):
                 self._notices.close(identifier)
                 return Answer(Empty(), Stage.STORED)
+            case ConfirmOrder(rev):
+                self._parking.confirm(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case DiscardOrder(rev):
+                self._parking.discard(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case ArmOrder():
+                self._confirm_arm(session, request.author)
+                return Answer(Empty(), Stage.STORED)
             case HistoryQuery():
                 return self._history(session, order)
             case EventsQuery():
                 return self._events(session, order)
             case FaultOrder(fault):
-                adapter = session.adapter
-                if not isinstance(adapter, FaultyArm):
-                    raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
-                try:
-                    adapter.inject(fault)
-                except ArmRefusedError as refused:
-                    own = (refused.code, refused.sub_code, refused.name)
-                    raise BrokerError("arm_refused", str(refused), own=own) from refused
+                _misbehave(session, fault)
                 return Answer({}, Stage.STORED)
             case AuthorityOrder() | HoldOrder() | ReleaseOrder():
                 self._authorities.carry_out(session, request, order)
@@ -95,13 +113,31 @@ class Orders:
         )
 
 
+def _misbehave(session: ArmSession, fault: Fault) -> None:
+    """Tell a simulated arm to misbehave.
+
+    Raises:
+        BrokerError: it is not simulated, or refuses the fault.
+    """
+    adapter = session.adapter
+    if not isinstance(adapter, FaultyArm):
+        raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
+    try:
+        adapter.inject(fault)
+    except ArmRefusedError as refused:
+        own = (refused.code, refused.sub_code, refused.name)
+        raise BrokerError("arm_refused", str(refused), own=own) from refused
+
+
 def _past(change: PastChange) -> dict[str, Any]:
     """One entry of GetHistory."""
     item = ITEMS.get(change.key)
 
     def value(blob: bytes | None) -> Any:
-        if blob is None or item is None:
+        if blob is None:
             return None
+        if item is None:  # what became of all items in a RestoreFactory
+            return msgspec.json.decode(blob)
         return bare(unpack(blob, item.message), item.field)
 
     return {

@@ -3,32 +3,22 @@
 import asyncio
 import random
 from collections.abc import Callable, Iterable
-from functools import partial
 
 import structlog
 
+from broker.adoption import Adoption
 from broker.arm_session import ArmSession
-from broker.blobs import pack_description
 from broker.documents import Documents
 from broker.endings import Endings
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
 from broker.ledger import Ledger
-from broker.principals import FOREIGN_USER
 from broker.queues import Queues
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
-from handlers.arm_limits import limits_of
-from handlers.config_items import held_by_service
-from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.limit_sources import SETTINGS_USER
-from handlers.provenance import Setter, Stamp
-from handlers.rpc_table import SERVICE_METHODS
-from handlers.settling import same
-from limits.errors import LimitsError
-from limits.stack.disagreement import disagreements
+from handlers.settling import equal
 from schema.arms import Description, Slot
 from schema.enums import ControlConfigurationEvent
+from schema.envelope import Author
 from schema.events import config_event_name
-from schema.messages import Message
 
 log = structlog.get_logger()
 
@@ -56,14 +46,16 @@ class Reconciler:
         documents: Documents,
         queues: Queues,
         loop: asyncio.AbstractEventLoop,
-        describe: Callable[[ArmSession], None],
+        adoption: Adoption,
+        release: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
         self._endings = endings
         self._documents = documents
         self._queues = queues
         self._loop = loop
-        self._describe = describe
+        self._adoption = adoption
+        self._release = release
         self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
         self._random = random.Random()  # noqa: S311 - jitter, no secret
         self._met = asyncio.Event()
@@ -95,15 +87,43 @@ class Reconciler:
             return
         if (state.online, state.ready) == (link.online, link.ready):
             return
-        self._set_presence(session, online=link.online, ready=link.ready)
+        self._set_presence(session, online=link.online, ready=link.ready and not state.held)
         log.info("arm_link", arm=session.arm, online=link.online, ready=link.ready, why=link.why)
         if not link.online:
             self._retry_later(session)
+        elif link.ready:
+            self._go_on(session)
+
+    def _go_on(self, session: ArmSession) -> None:
+        """The arm takes changes again: it is read before what waits for it is decided."""
+        if session.parked:
+            self.contact_soon(session, "the arm is ready", connect=False)
+        else:
+            self._release(session)
+
+    def lost(self, session: ArmSession) -> None:
+        """An arm that seemed to be there is not: reach it again."""
+        if session.state.online:
+            log.info("arm_link", arm=session.arm, online=False, ready=False, why="it was away when it was written to")
+            self._set_presence(session, online=False, ready=False)
+        self._retry_later(session)
+
+    def confirm_arm(self, session: ArmSession, by: Author) -> None:
+        """Take the arm that answers for the one that was known, then read it again.
+
+        Raises:
+            BrokerError: as `Adoption.confirm`.
+        """
+        self._adoption.confirm(session, by)
+        self.contact_soon(session, "the arm was confirmed")
 
     def _on_change(self, session: ArmSession, change: ArmChange) -> None:
         for job in session.jobs:
-            if isinstance(job, ChangeJob) and job.phase in _MARKED and change.slot in (None, job.slot):
-                job.foreign = True
+            if not isinstance(job, ChangeJob):
+                continue
+            current = job.current
+            if current.phase in _MARKED and change.slot in (None, current.slot):
+                current.foreign = True
         if change.slot is not None:
             waiting = session.waiting()
             if not any(isinstance(job, FollowJob) and job.slot == change.slot for job in waiting):
@@ -131,6 +151,7 @@ class Reconciler:
     async def reach(self, session: ArmSession, *, connect: bool = True) -> bool:
         """Connect, describe, read everything, adopt or compare; whether the arm answered."""
         description: Description | None = None
+        connect = connect or bool(session.state.held)
         try:
             async with self._contacts:
                 if connect:
@@ -147,10 +168,13 @@ class Reconciler:
             return False
         session.failures = 0
         self._meet(session)
-        if description is not None and not self._take_description(session, description):
+        if description is not None and not self._adoption.recognise(session, description, snapshot):
+            self._set_presence(session, online=True, ready=False)
             return True
         self._take_snapshot(session, snapshot)
         self._set_presence(session, online=True, ready=session.told_ready)
+        if session.state.ready:
+            self._release(session)
         return True
 
     def _meet(self, session: ArmSession) -> None:
@@ -159,14 +183,16 @@ class Reconciler:
 
     async def follow(self, session: ArmSession, job: FollowJob) -> None:
         """Read a slot that another writer changed; emit only what differs from what was reported."""
+        state = session.state
+        if state.held:
+            return
         try:
             read = await session.adapter.read(job.slot)
         except ArmError as error:
             log.warning("follow_failed", arm=session.arm, slot=job.slot, why=str(error))
             self._retry_later(session)
             return
-        state = session.state
-        if not state.adopted or same(job.slot[0], read, state.reported[job.slot], state.resolution_rad):
+        if not state.adopted or equal(job.slot[0], read, state.reported[job.slot], state.resolution_rad):
             return
         self._endings.foreign(session, job.slot, read, job.connection)
 
@@ -176,82 +202,23 @@ class Reconciler:
 
     # ------------------------------------------------------------------ state
 
-    def _take_description(self, session: ArmSession, description: Description) -> bool:
-        """Keep what the arm is; False if it is another arm than before, which is held."""
-        state = session.state
-        joints = len(state.description.joints) if state.description is not None else 0
-        if state.adopted and (session.serial != description.serial or joints != len(description.joints)):
-            state.held = (
-                f"serial {description.serial} with {len(description.joints)} joints answers, "
-                f"{session.serial} with {joints} is known"
-            )
-            log.error("arm_held", arm=session.arm, why=state.held)
-            self._set_presence(session, online=True, ready=False)
-            return False
-        state.held = ""
-        now_us = self._ledger.clock.now_us()
-        known = state.description
-        if known is None or known.hard_limits != description.hard_limits or not state.described_at_us:
-            state.described_at_us = now_us
-        state.description = description
-        state.methods = session.adapter.methods | SERVICE_METHODS
-        state.resolution_rad = session.adapter.resolution_rad
-        if why := _unfit(session):
-            state.held = why
-            log.error("arm_held", arm=session.arm, why=why)
-            self._set_presence(session, online=True, ready=False)
-            return False
-        session.serial = description.serial
-        session.description = pack_description(description, state.described_at_us)
-        self._ledger.put_arm(session)
-        self._ledger.after_commit(partial(self._describe, session))
-        return True
-
     def _take_snapshot(self, session: ArmSession, snapshot: Snapshot) -> None:
         """First contact adopts; later ones report what changed meanwhile."""
         state = session.state
         state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
         if not state.adopted:
-            self._adopt(session, snapshot)
+            self._adoption.adopt(session, snapshot)
             return
-        open_slots = {job.slot for job in session.jobs if isinstance(job, ChangeJob) and job.phase in _MARKED}
+        open_slots = _open_slots(session)
         for slot, read in snapshot.items.items():
             if slot not in state.reported:
-                self._adopt_slot(session, slot, read, FOREIGN_USER)
-            elif slot not in open_slots and not same(slot[0], read, state.reported[slot], state.resolution_rad):
+                self._adoption.adopt_slot(session, slot, read)
+            elif slot not in open_slots and not equal(slot[0], read, state.reported[slot], state.resolution_rad):
                 self._endings.foreign(session, slot, read, "")
-        self._adopt_held(session)
+        self._adoption.adopt_held(session)
         self._ledger.put_arm(session)
         self._ledger.store.flush_soon()
         self._documents.mark(session, "reported", "mode")
-
-    def _adopt(self, session: ArmSession, snapshot: Snapshot) -> None:
-        """Desired becomes what was read, as revision 1; nothing is written to the arm, no event."""
-        state = session.state
-        state.adopted = True
-        state.rev = max(state.rev, 1)
-        for slot, read in snapshot.items.items():
-            self._adopt_slot(session, slot, read, FOREIGN_USER)
-        self._adopt_held(session)
-        self._ledger.put_arm(session)
-        self._ledger.audit(
-            at=self._ledger.clock.now_us(), arm=session.arm, serial=session.serial, rev=state.rev, decision="adopted"
-        )
-        self._ledger.store.flush_soon()
-        self._documents.mark(session, "config", "reported", "mode")
-
-    def _adopt_held(self, session: ArmSession) -> None:
-        """Give the items that the service itself holds their first values."""
-        for slot in INITIAL_ORDER:
-            if slot not in session.state.reported and held_by_service(session.state, slot[0]):
-                self._adopt_slot(session, slot, initial_value(session.state, slot), SETTINGS_USER)
-
-    def _adopt_slot(self, session: ArmSession, slot: Slot, value: Message, by: str) -> None:
-        state = session.state
-        state.reported[slot] = state.desired[slot] = value
-        state.desired_rev[slot] = state.last_rev[slot] = state.rev
-        state.reported_by[slot] = state.desired_by[slot] = Setter(Stamp(by, self._ledger.clock.now_us()))
-        self._ledger.put_slot(session, slot)
 
     def _set_presence(self, session: ArmSession, *, online: bool, ready: bool) -> None:
         state = session.state
@@ -279,15 +246,10 @@ class Reconciler:
         self._retries.clear()
 
 
-def _unfit(session: ArmSession) -> str:
-    """Why the limits that an arm tells and the files of the settings make no stack; empty if they do."""
-    try:
-        limits = limits_of(session.state)
-        reports = (*limits.placed.reports, *map(str, disagreements(limits.stack)))
-    except LimitsError as error:
-        return f"its limits cannot be used: {error}"
-    for report in reports:
-        if report not in session.told:
-            log.warning("limit_sources", arm=session.arm, what=report)
-    session.told = reports
-    return ""
+def _open_slots(session: ArmSession) -> set[Slot]:
+    """The slots that a change may be writing to: their own read-back tells how it ended."""
+    found: set[Slot] = set()
+    for job in session.jobs:
+        if isinstance(job, ChangeJob) and job.current.phase in _MARKED:
+            found.update(job.places if job.resumed else (job.current.slot,))
+    return found

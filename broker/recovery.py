@@ -1,14 +1,17 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
+from typing import Any
+
 from broker.arm_session import ArmSession
 from broker.blobs import unpack, unpack_description, unpack_setters
-from broker.jobs import Address, ChangeJob, Phase, Waiter
-from broker.ledger import Ledger
+from broker.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
+from broker.ledger import RESTORE, Ledger
 from broker.quarantine import STARTS
 from broker.replies import Replies, from_outcome
 from broker.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
 from handlers.config_items import ITEMS
+from handlers.factory import factory_slots
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait
 from schema.errors import BrokerError
@@ -45,40 +48,34 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
     for item in loaded.items:
         if (session := sessions.get(item.arm)) is not None:
             restore_item(session, item)
+    for first in loaded.firsts:
+        if (session := sessions.get(first.arm)) is not None and first.key in ITEMS:
+            session.state.first[first.key, first.mode] = unpack(first.value, ITEMS[first.key].message)
     for (arm_id, topic), seq in loaded.topic_heads.items():
         if (session := sessions.get(arm_id)) is not None:
             session.heads[topic] = seq
 
 
-def _job(row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
+def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
     """The job of a change that was not settled."""
-    item = ITEMS[row.key]
     expires = 0.0
     if row.expires_us:
         expires = ledger.clock.monotonic() + (row.expires_us - ledger.clock.now_us()) / 1e6
-    job = ChangeJob(
-        n=row.n,
-        request_n=row.request_n,
-        rev=row.rev,
-        slot=(row.key, row.mode),
-        item=item,
-        verb=Verb(row.verb),
-        wanted=unpack(row.after, item.message) if row.after is not None else None,
-        loosening=row.loosening,
-        unchanged=row.rev == 0,
-        author=Author(row.user, row.conn, row.proven),
-        request_id=row.request_id,
-        method=row.method,
-        reason=row.reason,
-        expires=expires,
-        at_us=row.at_us,
-        phase=Phase.ACCEPTED if row.state == ChangeState.ACCEPTED else Phase.WRITING,
-        epoch=row.epoch,
-        cmd_seq=row.cmd_seq,
-        committed=True,
-        recovered=True,
-        resumed=row.state != ChangeState.ACCEPTED,
-    )
+    begun = row.state not in (ChangeState.ACCEPTED, ChangeState.HELD)
+    known: dict[str, Any] = {
+        "n": row.n, "request_n": row.request_n, "rev": row.rev, "slot": (row.key, row.mode),
+        "loosening": row.loosening, "unchanged": row.rev == 0, "author": Author(row.user, row.conn, row.proven),
+        "request_id": row.request_id, "method": row.method, "reason": row.reason, "expires": expires,
+        "at_us": row.at_us, "phase": Phase.WRITING if begun else Phase.ACCEPTED, "epoch": row.epoch,
+        "cmd_seq": row.cmd_seq, "committed": True, "recovered": True, "again": True, "resumed": begun,
+    }  # fmt: skip
+    job: ChangeJob
+    if row.verb == RESTORE:
+        job = RestoreJob(item=WHOLE, verb=Verb.RESET, wanted=None, targets=factory_slots(session.state), **known)
+    else:
+        item = ITEMS[row.key]
+        wanted = unpack(row.after, item.message) if row.after is not None else None
+        job = ChangeJob(item=item, verb=Verb(row.verb), wanted=wanted, **known)
     if request is not None and request.outcome:
         job.replied = Stage.STORED
     elif request is not None:
@@ -92,9 +89,9 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
     requests = {row.n: row for row in loaded.open_requests}
     for row in loaded.open_changes:
         session = sessions.get(row.arm)
-        if session is None or row.key not in ITEMS:
+        if session is None or (row.key not in ITEMS and row.verb != RESTORE):
             continue
-        job = _job(row, requests.get(row.request_n), ledger)
+        job = _job(session, row, requests.get(row.request_n), ledger)
         state = session.state
         if job.wanted is not None:
             job.setter = session.setter_of(job, job.wanted)
@@ -106,9 +103,12 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
         if row.starts >= STARTS:
             text = f"the service ended uncleanly {row.starts} times while this change was open"
             settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
+            continue
+        if row.state == ChangeState.HELD:
+            settler.parking.restore(session, job)
         else:
             session.jobs.append(job)
-            settler.deadlines.start(session, job)
+        settler.deadlines.start(session, job)
 
 
 def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:

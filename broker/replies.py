@@ -110,7 +110,7 @@ class Replies:
         stage: Stage,
         final: bool,
         seq: int = 0,
-        result: Message | None = None,
+        result: Message | dict[str, Any] | None = None,
         error: BrokerError | None = None,
         warnings: tuple[Warned, ...] = (),
     ) -> Reply:
@@ -200,8 +200,9 @@ class Replies:
 
 
 def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
-    """Whether what a change asked for still holds: its slot's desired comes from it, and the arm reports the same."""
+    """Whether what a change asked for still holds: what is desired comes from it, and the arm reports the same."""
     state = session.state
     if not reply.ok or not rev:
         return False
-    return any(origin == rev and agrees(state, slot) for slot, origin in state.desired_rev.items())
+    slots = [slot for slot, origin in state.desired_rev.items() if origin == rev]
+    return bool(slots) and all(agrees(state, slot) for slot in slots)

@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import structlog
 
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
+from broker.adoption import Adoption
+from broker.announcer import Announcer
 from broker.arm_session import ArmSession
 from broker.authority import Authorities
 from broker.clock import Clock
 from broker.device_bus import MqttDeviceBus, bus_config
-from broker.documents import NAMES, Documents
+from broker.documents import Documents
+from broker.drift import Drift
+from broker.fences import Fences
 from broker.fleet import Fleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.ledger import Ledger
@@ -22,13 +25,13 @@ from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
 from broker.mqttium_link import MqttiumLink
 from broker.notices import Notices
 from broker.orders import Orders
-from broker.outbox import Outbox, Publication
+from broker.outbox import Outbox
 from broker.principals import Principals
 from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
 from broker.reconciler import Reconciler
 from broker.replies import JSON, Replies
-from broker.settings import Settings
+from broker.settings import REAPPLY, Settings
 from broker.settler import Settler
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
@@ -69,25 +72,24 @@ class Service:
         self._outbox = Outbox(self._link, loop)
         self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
+        self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
         self._settler = settler = Settler(
             ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
-        self._reconciler = Reconciler(
-            ledger=ledger, endings=settler.endings, documents=documents, queues=queues, loop=loop,
-            describe=self._publish_factsheet,
-        )  # fmt: skip
-        settler.reach, settler.endings.describe = self._reconciler.reach, self._publish_factsheet
+        self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
+        self._reconciler = _reconciler(ledger, settler, queues, announcer, self._release)
+        settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=self._publish_factsheet, judge=queues.kick)
+        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._judge)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=Orders(ledger, notices, self._authorities), notices=notices,
+            orders=self._orders(), notices=notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
@@ -110,6 +112,24 @@ class Service:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
 
+    def _judge(self, session: ArmSession) -> None:
+        """The authority over an arm or the lock on it changed: what has not begun waits, or goes on."""
+        self._settler.stop_waiting(session)
+        self._release(session)
+
+    def _orders(self) -> Orders:
+        authorities, parking = self._authorities, self._settler.parking
+        confirm_arm = self._reconciler.confirm_arm
+        return Orders(self._ledger, self._notices, authorities=authorities, parking=parking, confirm_arm=confirm_arm)
+
+    def _release(self, session: ArmSession) -> None:
+        """What waits for an arm goes on if it is there and ready."""
+        state = session.state
+        if state.online and state.ready and not state.held:
+            self._settler.parking.release(session)
+            self._drift.look(session)
+        self._queues.kick(session)
+
     # ------------------------------------------------------------------ life
 
     async def start(self) -> None:
@@ -130,8 +150,8 @@ class Service:
             session.jobs.append(ContactJob(connect=True, why="start"))
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
-        self._forget_removed()
-        self._publish_all()
+        self._announcer.forget_removed(self._loaded.arms, self.sessions)
+        self._announcer.everything(self.sessions.values())
         await self._first_contact()
         for name, work in (
             ("accept", self._acceptor.run()),
@@ -166,9 +186,10 @@ class Service:
             if task.get_name() == "accept" or not drain:
                 task.cancel()
         self._reconciler.close()
+        self._drift.close()
         if drain:
             await self._settle()
-            self._publish_presence("offline")
+            self._announcer.presence("offline")
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):
             text = "the disk of the store is full. Nothing was changed; send the same request again"
@@ -205,8 +226,6 @@ class Service:
         self._documents.close()
         self._outbox.close()
 
-    # ------------------------------------------------------------------ documents
-
     def _link_config(self) -> LinkConfig:
         mqtt = self._settings.mqtt
         offline = self_description.presence("offline", self._since_us, self._loaded.epoch)
@@ -223,39 +242,10 @@ class Service:
     def _on_session(self, present: bool) -> None:
         """Each connection says that we are here; a lost session means that retained documents may be lost too."""
         if present:
-            self._publish_presence("online")
+            self._announcer.presence("online")
         elif self._opened:
             log.warning("mqtt_session_lost")
-            self._publish_all()
-
-    def _publish_all(self) -> None:
-        """Everything retained."""
-        self._publish_presence("online")
-        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._loaded.epoch))
-        self._retain(self._topics.meta("errors"), self_description.errors())
-        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
-        for session in self.sessions.values():
-            names = NAMES if session.state.adopted else ("presence",)
-            self._documents.mark(session, *names)
-            self._publish_factsheet(session)
-
-    def _publish_presence(self, state: str) -> None:
-        document = self_description.presence(state, self._since_us, self._loaded.epoch)
-        self._retain(self._topics.service(self._settings.instance), document)
-
-    def _publish_factsheet(self, session: ArmSession) -> None:
-        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
-
-    def _retain(self, topic: str, document: dict[str, Any]) -> None:
-        self._outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
-
-    def _forget_removed(self) -> None:
-        """Clear the retained topics of arms that the settings no longer name."""
-        for row in self._loaded.arms:
-            if row.arm not in self.sessions:
-                for name in NAMES:
-                    self._outbox.send(Publication(self._topics.state(row.arm, name), b"", retain=True))
-                self._outbox.send(Publication(self._topics.meta(f"factsheet/{row.arm}"), b"", retain=True))
+            self._announcer.everything(self.sessions.values())
 
     # ------------------------------------------------------------------ upkeep
 
@@ -273,7 +263,7 @@ class Service:
             await asyncio.sleep(HOUR_S)
             purged = await self._store.purge(self._clock.now_us())
             log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
-            self._publish_all()
+            self._announcer.everything(self.sessions.values())
 
 
 def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
@@ -292,6 +282,22 @@ def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outb
     )  # fmt: skip
     documents.after_commit = ledger.after_commit
     return ledger
+
+
+def _reconciler(
+    ledger: Ledger, settler: Settler, queues: Queues, announcer: Announcer, release: Callable[[ArmSession], None]
+) -> Reconciler:
+    """What reaches arms, and what settling needs of it."""
+    fences = Fences(ledger)
+    fences.raised = announcer.service
+    reconciler = Reconciler(
+        ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
+        loop=asyncio.get_running_loop(), release=release,
+        adoption=Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet),
+    )  # fmt: skip
+    settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
+    settler.endings.describe = announcer.factsheet
+    return reconciler
 
 
 async def _fail(why: str) -> None:

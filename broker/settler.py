@@ -1,7 +1,7 @@
 """Stage 2: accepted changes go to the arm in order, are read back, and end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
 from functools import partial
 
 import msgspec
@@ -11,26 +11,27 @@ from broker.arm_session import ArmSession
 from broker.deadlines import Deadlines
 from broker.documents import Documents
 from broker.endings import Endings, refusal_of_arm
-from broker.jobs import ChangeJob, Phase, Waiter
+from broker.exchange import EndedError, Exchange
+from broker.jobs import ChangeJob, Phase, RestoreJob, Waiter
 from broker.ledger import Ledger
-from broker.obstacles import Obstacles
+from broker.obstacles import Obstacles, Park
+from broker.parking import Parking
 from broker.queues import Queues
 from broker.replies import JSON, Replies
+from broker.restoring import Restoring
 from broker.store.rows import ChangeState, RequestRow
-from devices.adapter import ArmAwayError, ArmError, ArmRefusedError, ArmTimeoutError, Command
+from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.config_items import held_by_service
-from handlers.settling import Ending, classify, same
+from handlers.settling import Ending, same
 from schema.arms import Verb
-from schema.envelope import Stage, Wait
+from schema.envelope import Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
 
 log = structlog.get_logger()
 
-READ_RETRY_FIRST_S, READ_RETRY_MOST_S = 0.2, 5.0
 WAITERS_MOST = 64
 """Repeats of one request that may wait for its reply."""
-Reach = Callable[[ArmSession], Awaitable[bool]]
 
 
 class Settler:
@@ -50,57 +51,90 @@ class Settler:
         self._replies = replies
         self._documents = documents
         self._queues = queues
-        self._loop = loop
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
         self.unsettled: dict[int, ChangeJob] = {}
         self.endings = Endings(ledger, replies, documents, self.unsettled)
         self.deadlines = Deadlines(ledger, replies, self.endings, loop)
-        self.reach: Reach | None = None
-        """How to reach an arm again while its queue stands; set by the composition root."""
+        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
+        self.exchange = Exchange(documents)
+        self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
 
     # ------------------------------------------------------------------ accepting
 
-    def admit(self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter) -> None:
-        """Commit 1: request, change, slot and arm; then the change may begin, or is in force where no arm is needed."""
-        state, slot = session.state, job.slot
-        if job.unchanged:
-            row = msgspec.structs.replace(row, rev=state.desired_rev.get(slot, 0))
-        else:
-            wanted = job.wanted if job.wanted is not None else state.desired[slot]
-            job.setter = session.setter_of(job, wanted)
-            job.rev = self._ledger.desire(session, slot, wanted, job.setter)
-            row = msgspec.structs.replace(row, rev=job.rev)
-        job.reverts = session.reverts
+    def admit(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow | None = None, waiter: Waiter | None = None
+    ) -> None:
+        """Commit 1: request, change, slot and arm; then the change may begin, waits, or is in force already.
+
+        A change without a request is our own.
+        """
+        job.since = self._ledger.clock.monotonic()
+        self._take_revision(session, job)
         session.count_in(job)
-        self.unsettled[job.request_n] = job
-        job.waiters.append(waiter)
-        held = held_by_service(state, slot[0])
-        if not session.jobs and not job.unchanged and not held:
+        obstacle = self._obstacles.of(session, job)
+        waits = isinstance(obstacle, Park)
+        in_force = not waits and not isinstance(job, RestoreJob) and held_by_service(session.state, job.slot[0])
+        if not session.jobs and not job.unchanged and not in_force and obstacle is None:
             self._ledger.mark_writing(session, job)
-        batch = self._ledger.store.batch
-        if waiter.wait is Wait.STORED:
-            row = self._answer_stored(session, job, row, waiter)
-        batch.add_request(row)
-        self._ledger.add_change(session, job)
-        self._ledger.put_slot(session, slot)
-        self._ledger.put_arm(session)
-        self._ledger.audit(
-            at=job.at_us, request=job.request_id, arm=state.arm, method=job.method, rev=job.rev, decision="accepted"
-        )
-        if held and job.wanted is not None:
+        if row is not None and waiter is not None:
+            self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
+        self._write_down(session, job)
+        if session.parked:
+            self.parking.supersede(session, job)
+        if isinstance(obstacle, Park):
+            self.parking.place(session, job, obstacle)
+        elif in_force and job.wanted is not None:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
-        session.jobs.append(job)
-        batch.on_commit(partial(self._accepted, session, job))
+        else:
+            session.jobs.append(job)
+        self._ledger.store.batch.on_commit(partial(self._accepted, session, job))
         self._documents.mark(session, "config")
         self._ledger.store.flush_soon()
 
-    def _answer_stored(self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter) -> RequestRow:
-        """The reply of `wait: stored` goes with commit 1."""
-        job.waiters.remove(waiter)
+    def _take_revision(self, session: ArmSession, job: ChangeJob) -> None:
+        """What is desired is what the change wants, in a new revision; an unchanged one takes none."""
+        state = session.state
+        job.reverts = session.reverts
+        if job.unchanged:
+            return
+        if isinstance(job, RestoreJob):
+            job.rev = session.desire_anew(job.places)
+            return
+        wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
+        job.setter = session.setter_of(job, wanted)
+        job.rev = self._ledger.desire(session, job.slot, wanted, job.setter)
+
+    def _write_down(self, session: ArmSession, job: ChangeJob) -> None:
+        self._ledger.add_change(session, job)
+        for slot in job.places:
+            self._ledger.put_slot(session, slot)
+        self._ledger.put_arm(session)
+        self._ledger.audit(
+            at=job.at_us, request=job.request_id, arm=session.arm, method=job.method, rev=job.rev, decision="accepted"
+        )
+
+    def _remember(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, waits: Park | None
+    ) -> None:
+        """The row of the request; the reply of `wait: stored`, or of a change that waits, goes with commit 1."""
+        rev = job.rev or session.state.desired_rev.get(job.slot, 0)
+        row = msgspec.structs.replace(row, rev=rev)
+        self.unsettled[job.request_n] = job
+        if waits is not None or waiter.wait is Wait.STORED:
+            row = self._answer_stored(session, job, row, waiter, () if waits is None else waits.warnings)
+        else:
+            job.waiters.append(waiter)
+        self._ledger.store.batch.add_request(row)
+
+    def _answer_stored(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, warnings: tuple[Warned, ...]
+    ) -> RequestRow:
+        """The reply that goes with commit 1."""
         job.replied = Stage.STORED
-        reply = self._replies.change_reply(session, job, ok=True, stage=Stage.STORED, final=False)
-        reply = msgspec.structs.replace(reply, warnings=reply.warnings + waiter.warnings)
+        reply = self._replies.change_reply(
+            session, job, ok=True, stage=Stage.STORED, final=False, warnings=warnings + waiter.warnings
+        )
         outcome = JSON.encode_reply(reply)
         self._ledger.store.batch.on_commit(partial(self._replies.give, waiter.address, reply, row.n, outcome))
         return msgspec.structs.replace(row, outcome=outcome, reply_open=True)
@@ -131,29 +165,46 @@ class Settler:
     # ------------------------------------------------------------------ settling
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
-        """Bring one change to its end; returns when the next may begin."""
-        if job.phase is not Phase.DONE and not self._refused_before(session, job):
+        """Bring one change to its end, or park it; returns when the next may begin."""
+        if job.phase is not Phase.DONE and (session.may_be_with_arm(job) or not self._barred(session, job)):
             session.busy_with = job
             try:
-                await self._carry_out(session, job)
+                with contextlib.suppress(EndedError):
+                    await self._carry_out(session, job)
             finally:
                 session.busy_with = None
-        if self._mark_next(session, job):
+        if not job.parked and self._mark_next(session, job):
             await self._ledger.store.committed()
 
-    def _refused_before(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether the change cannot begin; then it is ended."""
-        if session.may_be_with_arm(job) or (error := self._obstacles.of(session, job)) is None:
-            return False
-        cause = "expired" if error.kind == "expired" else "refused"
-        self.endings.failed(session, job, error, cause, None)
-        return True
+    def stop_waiting(self, session: ArmSession) -> None:
+        """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
+        self.parking.explain(session)
+        for job in session.waiting():
+            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+                continue
+            if not self._obstacles.free(session, job) and self._barred(session, job):
+                session.jobs.remove(job)
+
+    def _barred(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether the change cannot begin; then it is parked or ended."""
+        obstacle = self._obstacles.of(session, job)
+        if isinstance(obstacle, Park):
+            self.parking.park(session, job, obstacle)
+        elif obstacle is not None:
+            self.endings.failed(session, job, obstacle.error, obstacle.cause, None)
+        return obstacle is not None
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
+        if isinstance(job, RestoreJob):
+            await self._restoring.carry_out(session, job)
+            return
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
-        if job.phase is Phase.ACCEPTED:
+        if job.wanted is not None and held_by_service(session.state, job.slot[0]):
+            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            return
+        if job.phase is Phase.ACCEPTED or (not job.resumed and (job.epoch, job.cmd_seq) <= session.fence):
             self._mark_writing(session, job)
             await self._ledger.store.committed()
         elif not job.committed:
@@ -162,36 +213,21 @@ class Settler:
             await self._resume(session, job)
             return
         try:
-            returned = await self._write(session, job)
+            returned = await self.exchange.write(session, job)
         except ArmRefusedError as refused:
             self._refused_by_arm(session, job, refused)
-            return
         except ArmAwayError:
-            text = f"{session.arm} went away before it was told. Nothing was changed."
-            self.endings.failed(session, job, BrokerError("arm_away", text), "refused", None)
-            return
-        await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
+            self._barred(session, job)
+        else:
+            await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
 
     def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
         self.endings.failed(session, job, error, "refused", None)
 
-    async def _write(self, session: ArmSession, job: ChangeJob) -> Message | None:
-        """Send the command; without an answer in time the outcome is unknown."""
-        try:
-            return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
-        except ArmTimeoutError:
-            job.phase = Phase.UNKNOWN
-            self._documents.mark(session, "config")
-            return None
-
     async def _judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
-        """Read back and end the change; what looks refused is read once more."""
-        read = await self.read_back(session, job)
-        ending = self._ending(session, job, wanted, read)
-        if ending is Ending.REFUSED:
-            read = await self.read_back(session, job)
-            ending = self._ending(session, job, wanted, read)
+        """Read back and end the change."""
+        read, ending = await self.exchange.judge(session, job, wanted)
         if ending.took_effect:
             self.endings.took_effect(session, job, read, ending)
         elif ending is Ending.REFUSED:
@@ -201,36 +237,9 @@ class Settler:
             error = BrokerError("overwritten", f"another writer changed {job.slot[0]} of {session.arm} meanwhile")
             self.endings.failed(session, job, error, "overwritten", read)
 
-    def _ending(self, session: ArmSession, job: ChangeJob, wanted: Message | None, read: Message) -> Ending:
-        before = job.before if job.before is not None else session.state.reported[job.slot]
-        if wanted is None:  # a Reset whose answer was lost: whatever is new is what the arm took
-            kept = same(job.slot[0], read, before, session.state.resolution_rad)
-            return Ending.REFUSED if kept else Ending.APPLIED
-        return classify(job.item, wanted, before, read, session.state.resolution_rad, foreign=job.foreign)
-
-    async def read_back(self, session: ArmSession, job: ChangeJob) -> Message:
-        """Read a slot; while that fails the queue stands, and the arm is reached again if it went away.
-
-        An arm that is held is another one than the command went to: it is not asked.
-        """
-        delay_s = READ_RETRY_FIRST_S
-        while True:
-            if not session.state.held:
-                try:
-                    return await session.adapter.read(job.slot)
-                except ArmError as error:
-                    log.warning("read_back_failed", arm=session.arm, slot=job.slot, why=str(error))
-            if job.phase is not Phase.UNKNOWN:
-                job.phase = Phase.UNKNOWN
-                self._documents.mark(session, "config")
-            await asyncio.sleep(delay_s)
-            delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
-            if self.reach is not None and (session.state.held or not session.state.online):
-                await self.reach(session)
-
     async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
         """Read what is there already; if the arm has something else after all, it is a change like others."""
-        read = await self.read_back(session, job)
+        read = await self.exchange.read_back(session, job)
         wanted = job.wanted
         if wanted is None or same(job.slot[0], read, wanted, session.state.resolution_rad):
             self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
@@ -243,18 +252,23 @@ class Settler:
         session.await_reading(job, wanted)
         self._ledger.put_slot(session, job.slot)
         self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
-        job.n = self._ledger.new_change()
+        job.n, job.phase = self._ledger.new_change(), Phase.ACCEPTED
         self._ledger.add_change(session, job)
-        await self._carry_out(session, job)
+        if not self._barred(session, job):
+            await self._carry_out(session, job)
 
     async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
-        read = await self.read_back(session, job)
-        ending = self._ending(session, job, job.wanted, read)
-        ready = session.state.ready and not session.state.held and self._obstacles.free(session, job)
-        if ending is Ending.REFUSED and ready and not self._obstacles.bars(job):
+        read = await self.exchange.read_back(session, job)
+        ending = self.exchange.ending(session, job, job.wanted, read)
+        if ending is Ending.REFUSED and not self._obstacles.free(session, job):
+            job.resumed = False
+            self._barred(session, job)
+            return
+        ready = session.state.ready and not session.state.held
+        if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
             try:
-                await self._write(session, job)
+                await self.exchange.write(session, job)
             except ArmRefusedError as refused:
                 self._refused_by_arm(session, job, refused)
                 return
@@ -270,7 +284,7 @@ class Settler:
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
             return True
-        if self._obstacles.of(session, following) is None:
+        if not isinstance(following, RestoreJob) and self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)
         return True
 

@@ -62,7 +62,7 @@ class Topics:
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
         self.request_filter = f"{self._base}/req/#"
-        self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("birth", "death", "ack", "report"))
+        self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("death", "birth", "ack", "report"))
 
     def request(self, user: str, conn: str, arm: str, method: str) -> str:
         """Where a client's request goes."""

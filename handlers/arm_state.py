@@ -57,7 +57,7 @@ class ArmState:
     """One arm. Handlers read it; only the acceptor and the settler change it.
 
     `desired` is what was accepted, `reported` what was last read; `last_rev` is the revision of the last change of a
-    slot, foreign ones included; `unsettled` counts the changes in the arm's queue, `pending` those of each slot.
+    slot, foreign ones included; `unsettled` counts the changes without an end, `pending` those of each slot.
     """
 
     arm: str
@@ -81,6 +81,8 @@ class ArmState:
     ready: bool = False
     held: str = ""
     """Why the arm is held; empty when it is not."""
+    unfit: bool = False
+    """Whether it is held because its limits cannot be used: then no value can be checked."""
     authority: Authority = Authority.CONTROL
     """How far the service may go with this arm."""
     hold: Hold | None = None
@@ -100,6 +102,10 @@ class ArmState:
     reported_by: dict[Slot, Setter] = field(default_factory=dict)
     unread: dict[Slot, tuple[tuple[Message, Setter], ...]] = field(default_factory=dict)
     """What was accepted for a slot and is not read back yet, oldest first."""
+    parked: dict[int, bool] = field(default_factory=dict)
+    """Revisions of the changes that are pending outside the queue, and whether they are held."""
+    first: dict[Slot, Message] = field(default_factory=dict)
+    """What was adopted first, of the slots that the arm cannot reset."""
     limits: "ArmLimits | None" = None
     """The limit stack, made from all of this when asked for: see `handlers.arm_limits`."""
     handles: dict[int, HandleEntry] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from handlers.arm_state import ArmState, Hold
 from handlers.config_items import held_by_service
 from handlers.outcome import Answer, AuthorityOrder, HoldOrder, Outcome, Proposal, ReleaseOrder
+from handlers.pending import waiting_warnings
 from handlers.plain_params import known_only, plain_params, text
 from handlers.refusals import NOTHING_CHANGED
 from handlers.request import Request
@@ -91,6 +92,8 @@ def checked(state: ArmState, rpc: Rpc, outcome: Outcome) -> Answer:
     warnings = outcome.warnings if isinstance(outcome, Proposal) else ()
     if is_checked_only(state, rpc):
         warnings = (*warnings, _told(state, outcome))
+    elif isinstance(outcome, Proposal) and not held_by_service(state, outcome.slot[0]):
+        warnings += waiting_warnings(state)
     return Answer(Empty() if rpc.reply is not None else {}, Stage.CHECKED, warnings)
 
 

@@ -119,3 +119,9 @@ HELD_SLOTS: tuple[Slot, ...] = tuple((item.key, 0) for item in CONFIG_ITEMS if i
 def slot_name(slot: Slot) -> str:
     """Name of a slot's mode; empty for an item without modes."""
     return ControlMode(slot[1]).name if slot[1] else ""
+
+
+def slot_path(slot: Slot) -> str:
+    """`item`, or `item/MODE`."""
+    name = slot_name(slot)
+    return f"{slot[0]}/{name}" if name else slot[0]

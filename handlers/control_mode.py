@@ -19,5 +19,5 @@ def get_control_mode(state: ArmState, request: Request) -> Answer:
 
 
 def set_control_mode(state: ArmState, request: Request) -> Proposal:
-    """Ask the arm to change its mode."""
-    return set_item(ITEMS["control_mode"], state, request)
+    """Ask the arm to change its mode; never pending."""
+    return set_item(ITEMS["control_mode"], state, request, at_once=True)

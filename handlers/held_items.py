@@ -41,5 +41,5 @@ def reset_held(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
         BrokerError: as `admit`.
     """
     slot = (item.key, 0)
-    admit(state, request, slot)
+    admit(state, request, slot, at_once=True)
     return propose_reset(item, state, slot, initial_value(state, slot))

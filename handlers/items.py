@@ -71,28 +71,47 @@ def check_room(state: ArmState) -> None:
         raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
 
 
-def admit(state: ArmState, request: Request, slot: Slot) -> None:
-    """Refuse a write that this arm cannot take now, whatever its value.
+def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = False) -> None:
+    """Refuse a write that this arm cannot take, whatever its value; one that must begin `at_once` is never pending.
 
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    check_room(state)
-    if not state.adopted or state.description is None:
-        raise not_read(state)
-    if state.held:
-        raise BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
-    _check_presence(state, slot)
+    check_known(state)
+    if at_once and state.held:
+        raise held_arm(state)
+    if at_once and not held_by_service(state, slot[0]):
+        check_presence(state)
     if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
     if if_rev is not None and not last_rev <= if_rev <= state.rev:
         text = f"if_rev {if_rev}: {slot[0]} last changed in rev {last_rev}, the arm is at {state.rev}"
         raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
 
-def _check_presence(state: ArmState, slot: Slot) -> None:
-    """Refuse a change of a value of the arm that cannot be written to it now."""
-    if held_by_service(state, slot[0]):
-        return
+def check_known(state: ArmState) -> None:
+    """Refuse a write of an arm that has no room for it, or of which too little is known to check a value.
+
+    Raises:
+        BrokerError: busy, arm_not_read, held.
+    """
+    check_room(state)
+    if not state.adopted or state.description is None:
+        raise not_read(state)
+    if state.unfit:
+        raise held_arm(state)
+
+
+def held_arm(state: ArmState) -> BrokerError:
+    """The refusal of what an arm that is held does not take."""
+    return BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
+
+
+def check_presence(state: ArmState) -> None:
+    """Refuse a change of an arm that is not there, or takes none now.
+
+    Raises:
+        BrokerError: arm_away, arm_not_ready.
+    """
     if not state.online:
         raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
     if not state.ready:
@@ -104,14 +123,14 @@ def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:
     return read_slot(state, request, (item.key, 0))
 
 
-def _placed(item: ConfigItem, state: ArmState, request: Request) -> tuple[Slot, Message]:
-    """The slot and message of a write that the arm can take now.
+def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: bool) -> tuple[Slot, Message]:
+    """The slot and message of a write that the arm takes.
 
     Raises:
         BrokerError: as `admit`, then as `slot_of`.
     """
     message = as_message(request.params, Message)
-    admit(state, request, (item.key, _mode_of(item, message)))
+    admit(state, request, (item.key, _mode_of(item, message)), at_once=at_once)
     return slot_of(item, message), message
 
 
@@ -123,9 +142,9 @@ def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
     return all(there is not None and equal(slot[0], value, there, state.resolution_rad) for there in known)
 
 
-def set_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
+def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bool = False) -> Proposal:
     """Set of an item: the checks, the direction, and whether anything would change."""
-    slot, value = _placed(item, state, request)
+    slot, value = _placed(item, state, request, at_once=at_once)
     return propose(item, state, slot, value)
 
 
@@ -137,6 +156,6 @@ def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Pr
 
 
 def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
-    """Reset of an item to the arm's default, whatever that is."""
-    slot, _ = _placed(item, state, request)
+    """Reset of an item to the arm's default, whatever that is; never pending."""
+    slot, _ = _placed(item, state, request, at_once=True)
     return Proposal(slot, Verb.RESET, None, loosening=True)

@@ -75,7 +75,7 @@ def reset_safety(state: ArmState, request: Request) -> Proposal:
     Raises:
         BrokerError: as `admit`, then unknown_enum.
     """
-    admit(state, request, SAFETY_SLOT)
+    admit(state, request, SAFETY_SLOT, at_once=True)
     initial = _records(initial_value(state, SAFETY_SLOT))
     joints = dict(_records(state.desired[SAFETY_SLOT]))
     for name in _named(state, request):

@@ -69,6 +69,28 @@ class FaultOrder(msgspec.Struct, frozen=True, gc=False):
     fault: Fault
 
 
+class ConfirmOrder(msgspec.Struct, frozen=True, gc=False):
+    """Let the held change of a revision go out after all; 0 = all of them."""
+
+    rev: int
+
+
+class DiscardOrder(msgspec.Struct, frozen=True, gc=False):
+    """End the pending change of a revision, 0 = all of them."""
+
+    rev: int
+
+
+class ArmOrder(msgspec.Struct, frozen=True, gc=False):
+    """Take the arm that answers for the one that was known."""
+
+
+class Restoration(msgspec.Struct, frozen=True, gc=False):
+    """An accepted return of several slots to what the arm came with, in this order."""
+
+    slots: tuple[Slot, ...]
+
+
 class AuthorityOrder(msgspec.Struct, frozen=True, gc=False):
     """Change how far the service may go with the arm."""
 
@@ -89,4 +111,17 @@ class ReleaseOrder(msgspec.Struct, frozen=True, gc=False):
 
 AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
 """Orders about who may change the arm."""
-Outcome = Answer | Proposal | OpenHandle | CloseHandle | HistoryQuery | EventsQuery | FaultOrder | AccessOrder
+Outcome = (
+    Answer
+    | Proposal
+    | OpenHandle
+    | CloseHandle
+    | HistoryQuery
+    | EventsQuery
+    | FaultOrder
+    | ConfirmOrder
+    | DiscardOrder
+    | ArmOrder
+    | Restoration
+    | AccessOrder
+)

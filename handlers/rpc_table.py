@@ -7,6 +7,7 @@ from handlers import (
     command_check,
     control_mode,
     explain,
+    factory,
     items,
     joint_limits,
     joint_parameters,
@@ -14,6 +15,7 @@ from handlers import (
     kinematic_limits,
     kinematics,
     notifications,
+    pending,
     queries,
     simulation,
     trajectory_check,
@@ -96,17 +98,16 @@ _EXPLICIT = (
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first"),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
+    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY),
+    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD),
+    Rpc("ConfirmArm",                  WRITE, Empty,                  Empty,                pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending", guard=HOLD),
+    Rpc("RestoreFactory",              WRITE, Empty,                  None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first", guard=AUTHORITY),
     Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD),
     Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=HOLD),
     Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=HOLD),
     Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave"),
 )
 # fmt: on
-
-UNIMPLEMENTED = (
-    "RestoreFactory", "ConfirmPending", "DiscardPending", "ConfirmArm",
-)  # fmt: skip
-"""Methods that are described but not there yet: refused by name."""
 
 
 def _table(rows: list[Rpc]) -> dict[str, Rpc]:
@@ -136,6 +137,10 @@ SERVICE_METHODS = HELD_METHODS | {
     "GetSkeleton",
     "CheckTrajectory",
     "CheckCommand",
+    "ConfirmPending",
+    "DiscardPending",
+    "ConfirmArm",
+    "RestoreFactory",
     "SetAuthority",
     "HoldArm",
     "ReleaseArm",

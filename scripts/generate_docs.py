@@ -9,7 +9,7 @@ from pathlib import Path
 
 from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
 from handlers.rpc import Access, Rpc
-from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS, UNIMPLEMENTED
+from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
 from handlers.simulation import FAULTS
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
@@ -116,12 +116,10 @@ def rpcs_page() -> str:
     kinova = (rpc_row(rpc) for name, rpc in RPC_TABLE.items() if name not in SERVICE_METHODS)
     own = (rpc_row(RPC_TABLE[name]) for name in RPC_TABLE if name in SERVICE_METHODS)
     faults = f"`SimFault` knows {', '.join(map(code, FAULTS))}."
-    later = ", ".join(map(code, sorted(UNIMPLEMENTED)))
     parts = (
         f"# Methods\n\n{NOTE}\n\n{METHODS_INTRO}",
         f"## `Kinova.Api.ControlConfig`\n\n{table(head, kinova)}",
         f"## Our own\n\nParams and results without a message are mappings.\n\n{table(head, own)}\n{faults}\n",
-        f"## Refused by name\n\nDescribed, not implemented (`unimplemented`): {later}.\n",
         f"## Items\n\n{ITEMS_INTRO}",
         table(("item", "message", "slots", "order", "zero", "unit", "held by"), map(item_row, CONFIG_ITEMS)),
         f"## Messages\n\n{MESSAGES_INTRO}\n{table(('message', 'fields', 'what it is'), map(message_row, messages()))}",

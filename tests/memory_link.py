@@ -136,12 +136,12 @@ class MemoryLink:
         for callback in self._callbacks:
             callback(present)
 
-    def deliver(self, topic: str, payload: bytes, *, dup: bool = False) -> None:
+    def deliver(self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False) -> None:
         """Let a message come."""
         message = InboundMessage(
             topic=f"{BASE}/{topic}",
             payload=payload,
-            retain=False,
+            retain=retain,
             dup=dup,
             content_type="",
             response_topic="",

@@ -66,7 +66,7 @@ class AgentConnection:
         while not stop.is_set():
             began = loop.time()
             try:
-                await self._session(await self._reach(), stop)
+                await self._session(stop)
                 continue
             except aiomqtt.MqttError as error:
                 log.warning("session_lost", arm=self._name, why=str(error))
@@ -83,20 +83,21 @@ class AgentConnection:
                 log.info("arm_not_reached", arm=self._name, why=str(error))
             await asyncio.sleep(REACH_S)
 
-    async def _session(self, description: Description, stop: asyncio.Event) -> None:
+    async def _session(self, stop: asyncio.Event) -> None:
         """One session: its number stands in the will, so it is taken before the connection is made.
 
         Raises:
             aiomqtt.MqttError: the connection was not made, or lost.
         """
+        session = AgentSession(self._arm, self.say)
+        self._arm.watch(session.notice)
+        description = await self._reach()
+        self._outbox = asyncio.Queue()
         number = self._numbers.next()
         goodbye = Said("death", write_death(number), retain=True)
-        self._outbox = asyncio.Queue()
-        session = AgentSession(number, self._arm, description, self.say)
-        self._arm.watch(session.notice)
         async with self._client(goodbye) as client:
             await client.subscribe(self._topic("cmd"), 1)
-            session.begin()
+            session.begin(number, description)
             await _until_first(
                 self._hear(client, session),
                 self._publish_all(client),

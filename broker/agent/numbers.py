@@ -23,8 +23,12 @@ class SessionNumbers:
         directory.mkdir(parents=True, exist_ok=True)
         self._path = directory / FILE
         self._lock = (directory / f"{FILE}.lock").open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._next = self._written = int(self._path.read_text()) if self._path.exists() else 1
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._next = self._written = int(self._path.read_text()) if self._path.exists() else 1
+        except (OSError, ValueError):
+            self._lock.close()
+            raise
 
     def next(self) -> int:
         """A number above all that were given before; on disk before it is used.

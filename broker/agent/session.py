@@ -10,11 +10,11 @@ import structlog
 from devices.adapter import (
     ArmAdapter,
     ArmAwayError,
-    ArmChange,
     ArmError,
     ArmRefusedError,
     LinkState,
     Notice,
+    Reread,
 )
 from devices.mqtt_agent.birth import Birth, write_birth
 from devices.mqtt_agent.commands import (
@@ -46,24 +46,33 @@ class Said(NamedTuple):
 
 
 class AgentSession:
-    """One session of an arm, from its birth until `ended`; `say` takes what is to be published, in order."""
+    """One session of an arm, from `begin` until `ended`; `say` takes what is to be published, in order.
 
-    def __init__(self, number: int, arm: ArmAdapter, description: Description, say: Callable[[Said], None]) -> None:
-        self.number = number
+    It hears what the arm tells from before the beginning on: give `notice` to `ArmAdapter.watch`.
+    """
+
+    def __init__(self, arm: ArmAdapter, say: Callable[[Said], None]) -> None:
+        self.number = 0
         self.ended = asyncio.Event()
         """Set once the arm itself is out of reach, or began anew: the session is over, and the next one may begin."""
         self._arm = arm
-        self._description = description
         self._say = say
-        self._ready, self._why = True, ""
+        self._description: Description | None = None
+        self._link = LinkState(online=True, ready=True)
         self._reports = 0
         self._waiting: asyncio.Queue[tuple[Order, float]] = asyncio.Queue(QUEUE_MOST)
 
-    def begin(self) -> None:
-        """Say who the arm is; it is said again whenever something of it changes."""
-        birth = Birth(
-            self.number, self._description, self._arm.methods, self._arm.resolution_rad, self._ready, self._why
-        )
+    def begin(self, number: int, description: Description) -> None:
+        """Say who the arm is."""
+        self.number, self._description = number, description
+        self._say_birth(description)
+        if not self._link.online:
+            self.ended.set()
+
+    def _say_birth(self, description: Description) -> None:
+        """Said again whenever something of it changes."""
+        link, arm = self._link, self._arm
+        birth = Birth(self.number, description, arm.methods, arm.resolution_rad, link.ready, link.why)
         self._say(Said("birth", write_birth(birth, format_time(time.time_ns() // 1_000)), retain=True))
 
     # ------------------------------------------------------------------ commands
@@ -123,15 +132,23 @@ class AgentSession:
 
     def notice(self, notice: Notice) -> None:
         """Report what the arm tells."""
-        if isinstance(notice, ArmChange):
-            self._say(Said("report", write_change(self.number, self._next_report(), notice)))
-        elif not isinstance(notice, LinkState) or not notice.online:
+        if isinstance(notice, LinkState):
+            self._follow_link(notice)
+        elif isinstance(notice, Reread):
             self.ended.set()
-        elif (notice.ready, notice.why) != (self._ready, self._why):
-            self._ready, self._why = notice.ready, notice.why
-            report = write_readiness(self.number, self._next_report(), ready=notice.ready, why=notice.why)
-            self._say(Said("report", report))
-            self.begin()
+        elif self._description is not None:
+            self._say(Said("report", write_change(self.number, self._next_report(), notice)))
+
+    def _follow_link(self, link: LinkState) -> None:
+        before, self._link = self._link, link
+        if self._description is None or before == link:
+            return
+        if not link.online:
+            self.ended.set()
+            return
+        report = write_readiness(self.number, self._next_report(), ready=link.ready, why=link.why)
+        self._say(Said("report", report))
+        self._say_birth(self._description)
 
     def _next_report(self) -> int:
         self._reports += 1

@@ -1,6 +1,8 @@
-"""The commands `armbroker devices list|show|verify`, and their help."""
+"""The commands `armbroker devices list|show|verify|install-kortex`, and their help."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
@@ -19,6 +21,7 @@ app = typer.Typer(
       armbroker devices list
       armbroker devices show simulated
       armbroker devices verify simulated --option latency_ms=1
+      armbroker devices install-kortex kortex_api-2.6.0.post3-py3-none-any.whl --data ./data
 
     Exit codes: 0 ok, 1 refused or a behaviour failed, 2 usage.
     """,
@@ -80,6 +83,29 @@ def verify(
 ) -> None:
     """Verify."""
     _end(lambda work: work.verify(name, model, option or [], behaviour or []))
+
+
+@app.command(
+    "install-kortex",
+    short_help="Prepare for Kinova arms: armbroker devices install-kortex WHEEL",
+    help="""Build the environment in which the workers of Kinova arms run, from WHEEL: the maker's client for Python,
+    kortex_api. It is kept apart from everything else, since it needs an old protobuf. An environment that is there is
+    replaced once the new one has loaded the client.
+
+    \b
+    examples:
+      armbroker devices install-kortex kortex_api-2.6.0.post3-py3-none-any.whl --data ./data
+      armbroker devices install-kortex kortex_api-2.6.0.post3-py3-none-any.whl --python python3.11
+    """,
+)
+def install_kortex(
+    wheel: Annotated[Path, typer.Argument(metavar="WHEEL", help="File kortex_api-VERSION-py3-none-any.whl.")],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Where the store of the service lies.")] = Path("data"),
+    python: Annotated[str, typer.Option(help="Python of the environment, 3.8 to 3.11.")] = sys.executable,
+    pip_option: Annotated[list[str] | None, typer.Option(help="Option for pip; may be repeated.")] = None,
+) -> None:
+    """Install."""
+    _end(lambda work: work.install_kortex(wheel, data, python, pip_option or []))
 
 
 def _end(run: Callable[[ModuleType], int]) -> None:

@@ -13,6 +13,8 @@ from devices.adapter import AdapterSettingError, ArmError, Setting
 from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.conformance import BEHAVIOURS, Rig, Verdict, run_all
 from devices.conformance.benches import rig_maker
+from devices.kortex.install import install
+from devices.kortex.options import ENVIRONMENT
 from devices.options import option_rows
 from devices.registry import adapter_class, registered
 
@@ -140,3 +142,15 @@ async def _verify(name: str, model: str, options: Mapping[str, Setting], chosen:
 
 def _json(document: object) -> None:
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def install_kortex(wheel: Path, data: Path, python: str, pip_options: list[str]) -> int:
+    """Build the environment of the workers of Kinova arms below the directory of the store.
+
+    Raises:
+        InstallError: it cannot be built.
+    """
+    target = data.resolve() / "adapters" / "kortex" / ENVIRONMENT
+    installed = install(wheel, target, python=python, pip_options=pip_options)
+    typer.echo(f"kortex_api {installed.version} is ready: {installed.python}")
+    return Exit.OK

@@ -9,6 +9,7 @@ from broker.settings.places import Fault, KeyPath
 from broker.settings.records import (
     AUTHORITIES,
     CHECK_MODES,
+    DRIFTS,
     LOG_LEVELS,
     LONGEST_LATENCY_MS,
     ArmSettings,
@@ -86,6 +87,7 @@ def _arm_faults(settings: Settings) -> Iterator[Fault]:
         seen.setdefault(arm.id.lower(), arm.id)
         if arm.authority:
             yield from _chosen((*path, "authority"), f"arm {arm.id}: authority", arm.authority, AUTHORITIES)
+        yield from _chosen((*path, "drift"), f"arm {arm.id}: drift", arm.drift, DRIFTS)
         loosest = arm.checks.loosest
         yield from _chosen((*path, "checks", "loosest"), f"arm {arm.id}: checks.loosest", loosest, CHECK_MODES)
         yield from _cap_faults(path, arm)

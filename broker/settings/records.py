@@ -11,6 +11,8 @@ from schema.intrinsic import DynamicLimitsCheckMode
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 AUTHORITIES = tuple(Authority)
 LONGEST_LATENCY_MS = 60_000
+REAPPLY = "reapply"
+DRIFTS = ("report", REAPPLY)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
 _UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
@@ -96,6 +98,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     skeleton: str = ""
     site_caps: dict[str, float | list[float]] = {}
     checks: ArmChecks = ArmChecks()
+    drift: str = "report"
+    """What comes of changes by other writers: `report` tells of them, `reapply` undoes what they loosened."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

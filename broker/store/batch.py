@@ -9,6 +9,7 @@ from broker.store.rows import (
     ChangeRow,
     ChangeUpdate,
     EventRow,
+    FirstRow,
     HandleRow,
     ItemRow,
     RequestRow,
@@ -99,6 +100,8 @@ class Batch(Journal):
         self.dropped_handles: list[int] = []
         self.touched: dict[tuple[str, str], int] = {}
         self.principals: dict[str, int] = {}
+        self.firsts: dict[tuple[str, str, int], FirstRow] = {}
+        self.epochs: set[int] = set()
         self.meta: dict[str, str] = {}
         self.callbacks: list[Callable[[], None]] = []
 
@@ -109,6 +112,14 @@ class Batch(Journal):
     def put_item(self, row: ItemRow) -> None:
         """Insert or replace a slot of an arm; the last one of the batch wins."""
         self.items[row.arm, row.key, row.mode] = row
+
+    def put_first(self, row: FirstRow) -> None:
+        """Keep what was adopted of a slot; the last one of the batch wins."""
+        self.firsts[row.arm, row.key, row.mode] = row
+
+    def raise_epoch(self, epoch: int) -> None:
+        """Never number anything below this epoch any more."""
+        self.epochs.add(epoch)
 
     def put_handle(self, row: HandleRow) -> None:
         """Insert or replace a handle."""
@@ -142,7 +153,7 @@ class Batch(Journal):
         parts: tuple[Sized, ...] = (
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
             self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles, self.touched,
-            self.principals, self.meta,
+            self.principals, self.meta, self.firsts, self.epochs,
         )  # fmt: skip
         return sum(map(len, parts))
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from broker.store.reader import columns, make_event, make_request, maker
-from broker.store.rows import ArmRow, ChangeRow, EventRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -45,6 +45,7 @@ def load(connection: sqlite3.Connection, *, blame: bool = True) -> Loaded:
         clean=bool(clean),
         arms=[make_arm(values) for values in connection.execute(_ARMS)],
         items=_all(connection, "item", ItemRow),
+        firsts=_all(connection, "first_value", FirstRow),
         open_changes=[make_change(values) for values in connection.execute(_OPEN_CHANGES)],
         open_requests=[make_request(values) for values in connection.execute(_OPEN_REQUESTS)],
         unpublished=unpublished,

@@ -11,6 +11,8 @@ class ChangeState(enum.StrEnum):
     ACCEPTED = "accepted"
     WRITING = "writing"
     UNKNOWN = "unknown"
+    HELD = "held"
+    """Accepted, and not sent before somebody confirms it."""
     SETTLED = "settled"
 
 
@@ -43,6 +45,15 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_rev: int = 0
     reported: bytes = b""
     set_by: bytes = b""
+
+
+class FirstRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What was adopted of a slot that the arm itself cannot reset."""
+
+    arm: str
+    key: str
+    mode: int = 0
+    value: bytes = b""
 
 
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -182,6 +193,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     clean: bool
     arms: list[ArmRow]
     items: list[ItemRow]
+    firsts: list[FirstRow]
     open_changes: list[ChangeRow]
     open_requests: list[RequestRow]
     unpublished: dict[str, list[EventRow]]

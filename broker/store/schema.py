@@ -79,7 +79,20 @@ _VERSION_1 = (
 
 _VERSION_2 = ("ALTER TABLE item ADD COLUMN set_by BLOB NOT NULL DEFAULT x''",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+# What was adopted of a slot that no arm can reset is, in an older file, what its first change found there.
+_VERSION_3 = (
+    """CREATE TABLE first_value (
+        arm TEXT NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (arm, key, mode)
+    ) STRICT, WITHOUT ROWID""",
+    """INSERT INTO first_value SELECT arm, key, mode, coalesce((
+        SELECT before FROM change WHERE change.arm = item.arm AND change.key = item.key AND change.mode = item.mode
+        AND before IS NOT NULL ORDER BY n LIMIT 1
+    ), reported) FROM item WHERE key IN (
+        'cartesian_reference_frame', 'desired_linear_twist', 'desired_angular_twist', 'desired_joint_speeds'
+    )""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
 

@@ -14,7 +14,17 @@ from typing import Any, NamedTuple
 
 from broker.store.batch import Batch
 from broker.store.digest import FIXED_COLUMNS, STATE_COLUMNS, audit_hash, row_hash
-from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, HandleRow, ItemRow, RequestRow, RequestUpdate
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeUpdate,
+    EventRow,
+    FirstRow,
+    HandleRow,
+    ItemRow,
+    RequestRow,
+    RequestUpdate,
+)
 
 Values = tuple[Any, ...]
 """Bound values of one row."""
@@ -82,8 +92,10 @@ PUT_HANDLE = _insert(
 )
 TOUCH_HANDLES = _update("handle", ("last_seen_us",), ("user", "conn"))
 DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
+PUT_FIRST = _replace("first_value", FirstRow.__struct_fields__)
 SET_META = _replace("meta", ("key", "value"))
 ADD_AUDIT = _insert("audit", ("n", "prev", "entry", "hash"))
+RAISE_EPOCH = "UPDATE service SET epoch = max(epoch, ?)"
 SAW_TIME = "UPDATE service SET last_time_us = max(last_time_us, ?)"
 
 _SIZES = (64, 16, 4, 1)
@@ -111,6 +123,8 @@ class BatchWriter:
         for statement, rows in self._statements(batch):
             self._execute(statement, rows)
         self._connection.execute(SAW_TIME, (batch.last_time_us,))
+        if batch.epochs:
+            self._connection.execute(RAISE_EPOCH, (max(batch.epochs),))
 
     def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
         done = 0
@@ -139,6 +153,7 @@ class BatchWriter:
             (TOUCH_HANDLES, [(at_us, user, conn) for (user, conn), at_us in batch.touched.items()]),
             (DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]),
             (SET_META, list(batch.meta.items())),
+            (PUT_FIRST, [(row.arm, row.key, row.mode, bytearray(row.value)) for row in batch.firsts.values()]),
             (ADD_AUDIT, self._chained(batch.audits)),
         )
 

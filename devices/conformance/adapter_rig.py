@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from devices.adapter import ArmAdapter, ArmFleet, FaultyArm, FleetContext, Setting
+from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FaultyArm, FleetContext, Setting
 from devices.adapter_class import AdapterClass
 from devices.conformance.rig import CannotInjectError, Heard, Traits
 from schema.arms import Fault
@@ -27,11 +27,12 @@ class AdapterRig:
         *,
         model: str = "",
         options: Mapping[str, Setting] | None = None,
+        bus: DeviceBus | None = None,
     ) -> None:
         self.traits = traits
         self.heard = Heard()
         self._adapter = adapter
-        self._context = FleetContext(directory)
+        self._context = FleetContext(directory) if bus is None else FleetContext(directory, bus)
         self._model = model
         self._options = options or {}
         self._open()

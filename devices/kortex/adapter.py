@@ -71,7 +71,7 @@ class KortexArm:
         self._sink: Callable[[Notice], None] | None = None
         self._session = Session(
             name,
-            Program((python, "-I", str(WORKER))),
+            Program((python, "-I", "-u", str(WORKER))),
             _login(options),
             open_s=options.connect_timeout_s,
             call_s=options.call_timeout_s,

@@ -110,8 +110,10 @@ class Session:
         self._refuse_unless_open()
 
     def confirm_online(self) -> None:
-        """The arm was described: from now on it is told when it is lost."""
+        """The arm was described: from now on it is told when it is lost; that it takes no change is told now."""
         self._online, self._away = True, False
+        if self._state != SERVOING_READY:
+            self._tell(self._link_state())
 
     async def call(self, method: str, payload: bytes = b"") -> bytes:
         """One call of the arm.
@@ -201,7 +203,7 @@ class Session:
         self._is_open = True
         self._settled.set()
         if self._away:
-            self.confirm_online()
+            self._online, self._away = True, False
             self._tell(self._link_state())
         await self._watch()
 

@@ -64,6 +64,18 @@ METHODS = {
     "ControlModeTopic": _OPTIONS,
 }
 """The 30 methods that may be called, and what each takes; none of them moves the arm."""
+VENDOR = (
+    "TCPTransport.TCPTransport",
+    "RouterClient.RouterClient",
+    "RouterClient.RouterClientSendOptions",
+    "SessionManager.SessionManager",
+    "Exceptions.KServerException.KServerException",
+    "autogen.client_stubs.ControlConfigClientRpc.ControlConfigClient",
+    "autogen.client_stubs.BaseClientRpc.BaseClient",
+    "autogen.client_stubs.DeviceConfigClientRpc.DeviceConfigClient",
+    "autogen.messages.Session_pb2.CreateSessionInfo",
+)
+"""What else is used of the vendor's package."""
 
 
 class WorkerError(Exception):
@@ -365,12 +377,32 @@ class Worker:
         raise WorkerError(f"{method} is no method of this worker")
 
 
-def main() -> None:
-    """Keep descriptor 1 from the vendor's prints, let old generated code load, then serve."""
+def prepare() -> None:
+    """Keep descriptor 1 from the vendor's prints, and let old generated code load."""
     os.dup2(2, 1)
     for name in collections.abc.__all__:
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
+
+
+def load() -> None:
+    """Load all that is used of the vendor's package, and say that it is there."""
+    said = os.dup(1)
+    prepare()
+    for place in VENDOR:
+        vendor(place)
+    for place in METHODS.values():
+        if place:
+            message(place)
+    os.write(said, b"loaded\n")
+
+
+def main() -> None:
+    """Serve on the descriptor that the first word names; `check` only loads."""
+    if sys.argv[1] == "check":
+        load()
+        return
+    prepare()
     Worker(Link(int(sys.argv[1]))).run()
 
 

@@ -80,7 +80,10 @@ class MqttAgentArm:
             await asyncio.wait([future], timeout=max(0.0, self._up_since + self.deadlines.connect_s - loop.time()))
             self._waiting.discard(future)
         self._told_online = self._current is not None
-        return self._alive().description
+        birth = self._alive()
+        if not birth.ready:
+            self._tell_readiness()
+        return birth.description
 
     async def read_all(self) -> Snapshot:
         """See `ArmAdapter.read_all`."""
@@ -89,8 +92,6 @@ class MqttAgentArm:
             values = all_values(ack)
         except UnreadableError as error:
             raise self._garbled(error) from error
-        if self._current is not None and not self._current.ready:
-            asyncio.get_running_loop().call_soon(self._tell_readiness)
         return Snapshot(values)
 
     async def read(self, slot: Slot) -> Message:
@@ -228,10 +229,10 @@ class MqttAgentArm:
     def _hear_again(self) -> None:
         self._deaf_timer = None
         self._second = (0.0, 0)
-        self._next_n = None
         unheard, self._unheard = self._unheard, {}
         for leaf, (payload, retained) in unheard.items():
             self.heard(leaf, payload, retained=retained)
+        self._next_n = None
         self._settle("")
 
     # ------------------------------------------------------------------ what the service hears

@@ -3,9 +3,12 @@
 import asyncio
 import math
 
-from devices.adapter import ArmError, ArmTimeoutError, Command, DeviceBus
+from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, Command, DeviceBus
 from devices.mqtt_agent.commands import Ack, Key, Order, write_order
 from schema.arms import Slot
+from schema.errors import SUB_CODES
+
+_OUT_OF_REACH = SUB_CODES["DEVICE_DISCONNECTED"]
 
 
 class Calls:
@@ -47,9 +50,11 @@ class Calls:
         finally:
             if self._pending.get(order.key) is mine:
                 del self._pending[order.key]
-        if ack.refusal is not None:
-            raise ack.refusal
-        return ack
+        if ack.refusal is None:
+            return ack
+        if ack.refusal.sub_code == _OUT_OF_REACH:
+            raise ArmAwayError(f"{self._name}: {ack.refusal}")
+        raise ack.refusal
 
     def take(self, ack: Ack) -> None:
         """Bring an acknowledgement to whoever waits for it; one of another session, or a late one, is dropped."""

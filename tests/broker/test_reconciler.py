@@ -77,7 +77,7 @@ def test_an_arm_with_another_serial_number_is_held(tmp_path: Path) -> None:
         presence = await plant.document("state/r1/presence", lambda document: document["state"] == "held")
         assert presence["ready"] is False
         assert "ANOTHER" in presence["why"]
-        reply = await plant.call("r1", "SetGravityVector", {"z": -9.8})
+        reply = await plant.call("r1", "ResetGravityVector")
         assert (reply["error"]["kind"], reply["error"]["retry"]) == ("held", "new_id")
 
     play(tmp_path, scenario)

@@ -5,6 +5,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.jobs import Phase
 from schema.arms import Fault
 from schema.enums import ControlMode
@@ -175,7 +177,8 @@ def test_an_arm_with_another_serial_number_is_not_asked_how_a_change_ended(tmp_p
         await plant.fault("r1", "offline", for_ms=1000)
         assert (await plant.reply(request))["error"]["kind"] == "outcome_unknown"
         assert "ANOTHER" in session.state.held
-        assert (await plant.call("r1", SET, value(0.2)))["error"]["kind"] == "held"
+        waits = await plant.call("r1", SET, value(0.2))
+        assert (waits["stage"], [one["name"] for one in waits["warnings"]]) == ("stored", ["DEVICE_NOT_READY"])
         session.serial = known
         event = await plant.document(CHANGED, lambda _: True)
         assert (event["request_id"], event["cause"]) == (f"u/c/{request}", "applied")
@@ -206,5 +209,19 @@ def test_unreadable_answers_leave_the_outcome_unknown_until_the_arm_can_be_read(
         await plant.fault("r1", "none")
         event = await plant.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda _: True)
         assert (event["cause"], event["change"]["after"]) == ("applied", 0.25)
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("hang_s", [3, 20, 120])
+def test_an_arm_that_hung_is_read_back_soon_after_it_answers_again(tmp_path: Path, hang_s: int) -> None:
+    async def scenario(plant: Plant) -> None:
+        begun = plant.loop.time()
+        await plant.fault("r1", "hang", for_ms=hang_s * 1_000)
+        plant.send("r1", SET, value(0.25))
+        event = await plant.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda _: True)
+        assert (event["cause"], event["change"]["after"]) == ("applied", 0.25)
+        assert plant.loop.time() - begun < hang_s + 10.0
+        await plant.document("state/r1/presence", lambda each: (each["state"], each["ready"]) == ("online", True))
 
     play(tmp_path, scenario)

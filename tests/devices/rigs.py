@@ -11,6 +11,7 @@ from devices.conformance.kinova import KINOVA
 from devices.conformance.run import MakeRig
 from devices.simulated import SimulatedArm
 from tests.devices.kortex.rig import make_kortex
+from tests.devices.mqtt_agent.memory_bus import make_mqtt_agent
 from tests.virtual_plant import PatientLoop
 
 
@@ -36,6 +37,7 @@ async def make_simulated(directory: Path) -> Rig:
 
 RIGS: dict[str, RigKind] = {
     "simulated": RigKind(make_simulated),
+    "mqtt_agent": RigKind(make_mqtt_agent),
     "kortex (fake)": RigKind(make_kortex, real=True),
 }
 """By name; `scripts/suite` shows them in this order."""

@@ -166,15 +166,25 @@ def test_a_mode_without_the_limit_is_told_before_the_values() -> None:
         ({"unsettled": 2, "queue_limit": 2}, "busy"),
         ({"adopted": False}, "arm_not_read"),
         ({"description": None}, "arm_not_read"),
-        ({"held": "another serial number"}, "held"),
-        ({"online": False}, "arm_away"),
-        ({"ready": False}, "arm_not_ready"),
+        ({"held": "its limits cannot be used", "unfit": True}, "held"),
     ],
 )
 def test_an_arm_that_cannot_take_a_change_now_refuses_before_the_value_is_looked_at(
     changes: dict[str, Any], refused_as: str
 ) -> None:
     assert kind("SetTwistLinearSoftLimit", linear(9.0), changes) == refused_as
+    assert kind("ResetGravityVector", None, changes) == refused_as
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused_as"),
+    [({"held": "another serial number"}, "held"), ({"online": False}, "arm_away"), ({"ready": False}, "arm_not_ready")],
+)
+def test_an_arm_that_takes_nothing_now_is_asked_later_for_a_set_and_never_for_a_reset(
+    changes: dict[str, Any], refused_as: str
+) -> None:
+    assert propose(arm(**changes), "SetTwistLinearSoftLimit", linear(0.2)).value == linear(0.2)
+    assert kind("SetTwistLinearSoftLimit", linear(9.0), changes) == "out_of_limits"
     assert kind("ResetGravityVector", None, changes) == refused_as
 
 

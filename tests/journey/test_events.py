@@ -173,11 +173,11 @@ async def test_a_lost_answer_is_read_back(connect: ClientMaker, arm: str) -> Non
     assert (reply["ok"], reply["stage"], reply["final"]) == (True, "applied", True), reply
 
 
-async def test_an_absent_arm_refuses_at_once(connect: ClientMaker, arm: str) -> None:
+async def test_an_absent_arm_refuses_what_cannot_wait_at_once(connect: ClientMaker, arm: str) -> None:
     client = await connect(f"evt/{arm}/#", f"state/{arm}/presence")
     await client.change(arm, "SimFault", {"fault": "offline"})
     await client.document(f"state/{arm}/presence", lambda one: one["state"] == "offline" and not one["ready"])
-    for method, params in ((SET, VALUE), ("ResetGravityVector", {}), ("SetControlMode", MODE)):
+    for method, params in (("ResetGravityVector", {}), ("RestoreFactory", {}), ("SetControlMode", MODE)):
         reply = await client.call(arm, method, params)
         shown = (reply["stage"], reply["final"], reply["error"]["kind"], reply["error"]["name"], reply["rev"])
         assert shown == ("refused", True, "arm_away", "DEVICE_DISCONNECTED", 1)

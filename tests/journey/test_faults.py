@@ -106,14 +106,17 @@ async def test_a_change_expires_behind_one_that_hangs(connect: ClientMaker, arm:
     assert await twist_linear(client, arm) == 0.25
 
 
-async def test_an_arm_that_is_away_takes_nothing(connect: ClientMaker, arm: str) -> None:
+async def test_an_arm_that_is_away_takes_its_changes_when_it_is_back(connect: ClientMaker, arm: str) -> None:
     client = await connect(f"evt/{arm}/#", f"state/{arm}/presence")
     await client.document(f"state/{arm}/presence", lambda document: document["state"] == "online")
     await fault(client, arm, "offline")
     away = await client.document(f"state/{arm}/presence", lambda document: document["state"] == "offline")
     assert away["ready"] is False
     reply = await client.call(arm, SET, VALUE)
-    assert (reply["error"]["kind"], reply["error"]["name"]) == ("arm_away", "DEVICE_DISCONNECTED")
+    assert (reply["ok"], reply["stage"], reply["final"]) == (True, "stored", False)
+    assert [warning["name"] for warning in reply["warnings"]] == ["DEVICE_DISCONNECTED"]
+    refused = await client.call(arm, "ResetGravityVector")
+    assert (refused["error"]["kind"], refused["error"]["name"]) == ("arm_away", "DEVICE_DISCONNECTED")
     read = await client.call(arm, "GetGravityVector")
     assert [warning["name"] for warning in read["warnings"]] == ["DEVICE_DISCONNECTED"]
     assert read["ok"]
@@ -121,8 +124,8 @@ async def test_an_arm_that_is_away_takes_nothing(connect: ClientMaker, arm: str)
     back = await client.document(f"state/{arm}/presence", lambda document: document["state"] == "online")
     assert back["ready"] is True
     assert back["since"] > away["since"]
-    await client.change(arm, SET, VALUE)
-    assert [event["seq"] for event in client.events(arm)] == [1]
+    event = (await client.take(lambda message: message.topic.startswith(f"evt/{arm}/"))).document
+    assert (event["rev"], event["seq"], event["cause"], event["change"]["after"]) == (2, 1, "applied", VALUE[ITEM])
 
 
 async def test_what_others_changed_meanwhile_shows_on_return(connect: ClientMaker, arm: str) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import msgpack
 import pytest
 
-from handlers.rpc_table import UNIMPLEMENTED
 from tests.journey.conftest import GRANTED, ClientMaker
 from tests.journey.forms import CONTENT_TYPES
 from tests.journey.running import RunningService
@@ -103,18 +102,6 @@ async def test_item_checks_show_in_order(
 ) -> None:
     client = await connect(to=strict_service)
     assert await first_shown(client, strict_arm, SPEEDS, {"id": "1", "params": params}) == kind
-
-
-@pytest.mark.parametrize("method", UNIMPLEMENTED)
-async def test_what_is_not_implemented_is_refused_by_name(connect: ClientMaker, arm: str, method: str) -> None:
-    client = await connect()
-    reply = await client.call(arm, method, {})
-    assert (reply["error"]["kind"], reply["error"]["sub_code"], reply["error"]["retry"]) == (
-        "unimplemented",
-        2,
-        "never",
-    )
-    assert method in reply["error"]["message"]
 
 
 @pytest.mark.parametrize("method", ["SetGravityvector", "setGravityVector", "GetGravityVector ", "Foo"])

@@ -153,8 +153,11 @@ def test_an_old_loosening_is_not_sent_but_an_old_tightening_is(play: Callable[[S
         await asyncio.sleep(16 * 60)
         async with Plant(data) as plant:
             assert (await plant.reply("a"))["error"]["kind"] == "arm_refused"
-            assert (await plant.reply("b"))["error"]["kind"] == "expired"
+            held = await plant.reply("b")
+            assert (held["stage"], held["final"], held["rev"]) == ("stored", False, 3)
             assert (await plant.reply("c"))["stage"] == "applied"
+            (pending,) = (await plant.document("state/r1/config", lambda one: len(one["pending"]) == 1))["pending"]
+            assert (pending["rev"], pending["state"]) == (3, "held")
         assert journal(data, "gravity_vector") == journal(data, "payload_information") == []
 
     play(scenario)

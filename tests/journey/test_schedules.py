@@ -181,7 +181,7 @@ def check_rest(schedule: Schedule, plant: Plant, events: dict[str, list[dict[str
         assert reported["seq"] == len(events[arm])
         adapter: Any = session.adapter
         of_arm = {slot: value for slot, value in session.state.reported.items() if slot not in HELD_SLOTS}
-        assert adapter._firmware.read_all().items == of_arm
+        assert adapter._arm._firmware.read_all().items == of_arm
         last = {}
         for event in events[arm]:
             if event["change"]:

@@ -163,8 +163,8 @@ def test_an_arm_that_went_away_with_a_command_is_read_when_it_is_back(play: Call
         await plant.document("state/r1/config", lambda document: bool(document["pending"]))
         await plant.fault("r1", "offline", for_ms=3_600_000)
         assert (await plant.reply(request))["error"]["kind"] == "outcome_unknown"
-        behind = await plant.call("r1", SET, value(0.2))
-        assert behind["error"]["kind"] == "arm_away"
+        behind = await plant.call("r1", SET, value(0.2), ttl_ms=60_000)
+        assert (behind["stage"], [one["name"] for one in behind["warnings"]]) == ("stored", ["DEVICE_DISCONNECTED"])
         gone = len(plant.link.published)
         event = await plant.document(CHANGED, anything)
         assert (event["request_id"], event["cause"]) == (f"u/c/{request}", "applied")

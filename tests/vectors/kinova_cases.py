@@ -17,6 +17,7 @@ from tests.journey import recording
 from tests.journey.client import Client
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import Mosquitto
+from tests.vectors import kinova_processes
 from tests.vectors.kinova_records import record_of
 
 SETTERS = {"tool": "SetToolConfiguration", "gravity": "SetGravityVector", "payload": "SetPayloadInformation"}
@@ -211,16 +212,27 @@ async def check(case: Case, outcome: Case, *, strict: bool) -> None:
             CHECKS[key](run, value)
 
 
+async def check_processes(case: Case, outcome: Case) -> None:
+    """Raise WrongError unless a case holds with the adapter of real arms, each in a process of its own."""
+    events, processes = await kinova_processes.run(case, arms_of(case))
+    same("processes", processes, outcome["processes"])
+    found = {arm: [event["event"] for event in told] for arm, told in events.items()}
+    same("events by arm, in processes", found, outcome["events_by_arm"])
+    everything = [event for told in events.values() for event in told]
+    same("cause, in processes", {event["cause"] for event in everything}, {outcome["cause"]})
+    same("by, in processes", {event["by"]["user"] for event in everything}, {outcome["by_user"]})
+
+
 def run_case(case: Case) -> str | None:
     """Whether a case has the outcome it lists, by default and when strict."""
     outcome = case["outcome"]
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what the service logs
             asyncio.run(check(case, outcome, strict=False))
+            if "processes" in outcome:
+                asyncio.run(check_processes(case, outcome))
             if "strict_mode" in outcome:
                 asyncio.run(check(case, outcome["strict_mode"], strict=True))
     except WrongError as wrong:
         return str(wrong)
-    if outcome.get("processes", 1) > 1:
-        return "skip: all but `processes` holds; devices get a process each in step 4"
     return None

@@ -1,6 +1,7 @@
 """`armbroker devices`."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -83,3 +84,10 @@ def test_options_are_texts_where_the_adapter_wants_texts() -> None:
 @pytest.mark.parametrize("command", [[], ["list"], ["show"], ["verify"]])
 def test_every_help_has_examples(command: list[str]) -> None:
     assert "armbroker devices" in run(*command, "--help").output
+
+
+def test_install_kortex_says_what_is_wrong_with_a_wheel(tmp_path: Path) -> None:
+    result = run("install-kortex", str(tmp_path / "kortex_api.whl"), "--data", str(tmp_path))
+    assert result.exit_code == Exit.REFUSED
+    assert "kortex_api.whl is no wheel" in result.output
+    assert list(tmp_path.iterdir()) == []

@@ -117,3 +117,25 @@ def test_the_file_of_another_application_is_refused(path: Path) -> None:
         connection.execute("CREATE TABLE theirs (a)")
     with pytest.raises(StoreVersionError, match="is not ours"):
         Store.open(path.parent, lambda: 0)
+
+
+def test_a_version_2_file_gets_what_was_adopted_first_from_its_history(path: Path) -> None:
+    with closing(connect(path)) as connection:
+        for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 2")
+        for key in ("desired_linear_twist", "desired_joint_speeds", "gravity_vector"):
+            values = ("r1", key, 0, b"wanted", 3, 3, b"now", b"")
+            connection.execute("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        for n, before in ((1, None), (2, b"first"), (3, b"later")):
+            change = (n, n, "r1", n, "set", "desired_linear_twist", 0, before, b"x", "settled", 1, n, n, 0, 0)
+            rest = ("u", "c", 0, "u/c/1", "Set", "", 0, "applied", n, n, b"", b"")
+            marks = ", ".join("?" * 27)
+            connection.execute(f"INSERT INTO change VALUES ({marks})", (*change, *rest))  # noqa: S608 - constants
+        migrate(connection, path)
+        assert version_of(connection) == len(MIGRATIONS)
+        assert connection.execute("SELECT * FROM first_value ORDER BY key").fetchall() == [
+            ("r1", "desired_joint_speeds", 0, b"now"),
+            ("r1", "desired_linear_twist", 0, b"first"),
+        ]

@@ -265,11 +265,12 @@ class FakeArm:
                 told = ControlConfigurationNotification(change.event, None, None, by)
                 self._notify(session, "ControlConfigurationTopic", told)
 
-    def _notify(self, session: Session, topic: str, told: Message) -> None:
+    def _notify(self, session: Session, topic: str, told: Message | bytes) -> None:
         handle = session.handles.get(topic)
         if handle is not None and self.fault.awake.is_set():
             frame = {"type": "notification", "service": 16, "session": session.number, "handle": handle}
-            self._send(session, {**frame, "payload": _text(encode_message(told))})
+            payload = told if isinstance(told, bytes) else encode_message(told)
+            self._send(session, {**frame, "payload": _text(payload)})
 
     # ------------------------------------------------------------------ control
 
@@ -280,6 +281,12 @@ class FakeArm:
             setattr(self.fault, FLAGS[what], order.get("on", True))
         elif what in ("foreign_change", "sessions"):
             return self._foreign_change(order) if what == "foreign_change" else self._list_sessions()
+        elif what in ("close_peers", "bad_event"):
+            for session in list(self.sessions.values()):
+                if what == "close_peers":
+                    session.writer.write_eof()
+                else:
+                    self._notify(session, "ControlConfigurationTopic", b"\xff")
         elif what in ("none", "offline", "swap_serial", "reboot"):
             await self._change_link(what, order)
         else:
@@ -302,9 +309,6 @@ class FakeArm:
                 fault.errors[order["method"]] = (order["times"], order["code"], order["sub"])
             case "event":
                 self._tell(ArmChange(order["event"], None, ours=False))
-            case "close_peers":
-                for session in list(self.sessions.values()):
-                    session.writer.write_eof()
             case _:
                 raise ValueError(what)
 

@@ -104,3 +104,16 @@ def exists(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def workers_of(pid: int) -> list[int]:
+    """The numbers of the worker processes of Kinova arms that a process started."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"kortex/worker.py" in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return sorted(found)

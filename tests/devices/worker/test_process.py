@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from structlog.testing import CapturingLogger
 
 from devices.adapter import ArmAwayError
-from devices.worker import Program, WorkerLink
+from devices.worker import Program, WorkerLink, stderr
 from tests.devices.worker.conftest import CHILD, Seen
 from tests.mosquitto import ROOT
 
@@ -93,27 +94,42 @@ async def test_a_program_that_ends_at_once_is_started_ever_more_slowly(
     assert times[2] - times[1] >= 2.0
 
 
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> CapturingLogger:
+    """What of standard error is logged."""
+    log = CapturingLogger()
+    monkeypatch.setattr(stderr, "log", log)
+    return log
+
+
 async def test_a_flood_on_stderr_blocks_nothing_and_is_logged_within_bounds(
-    link: WorkerLink, capfd: pytest.CaptureFixture[str]
+    link: WorkerLink, log: CapturingLogger
 ) -> None:
+    pid = link.pid
     await link.call("stderr", timeout_s=20, lines=20_000, width=50)
     await link.call("echo", timeout_s=20)
     await link.close()
-    await asyncio.sleep(0.05)  # the rest of the pipe is read
-    output, errors = capfd.readouterr()
-    text = output + errors
-    assert "line 0 " in text
-    assert "r12" in text
-    assert 0 < text.count("worker_stderr ") + text.count("line=") < 2_000
-    assert "worker_stderr_dropped" in text
+    assert log.calls[0].kwargs == {"arm": "r12", "pid": pid, "line": f"line 0 {'x' * 50}"}
+    assert 0 < len(log.calls) < 2_000
 
 
-async def test_a_line_without_end_is_cut(link: WorkerLink, capfd: pytest.CaptureFixture[str]) -> None:
-    await link.call("stderr", timeout_s=20, lines=1, width=100_000)
-    await link.call("echo", timeout_s=20)
-    await link.close()
-    text = "".join(capfd.readouterr())
-    assert "xxx" in text
+def test_lines_beyond_those_of_a_second_are_counted(log: CapturingLogger) -> None:
+    now = [0.0]
+    written = stderr.StderrLog("r12", 7, lambda: now[0])
+    written.data_received(b"one\n" * (stderr.LINES_MOST + 3))
+    now[0] = 1.0
+    written.data_received(b"\nnext\nthe rest")
+    written.connection_lost(None)
+    lines = [call.kwargs.get("line", call.kwargs.get("lines")) for call in log.calls]
+    assert lines == ["one"] * stderr.LINES_MOST + [3, "next", "the rest"]
+
+
+def test_a_line_without_end_is_cut(log: CapturingLogger) -> None:
+    written = stderr.StderrLog("r12", 7, lambda: 0.0)
+    for _ in range(10):
+        written.data_received(b"x" * 300)
+    written.connection_lost(None)
+    assert [len(call.kwargs["line"]) for call in log.calls] == [stderr.LINE_MOST, 3_000 - 2_100]
 
 
 def test_a_worker_dies_with_the_service_however_it_ends(tmp_path: Path) -> None:
@@ -122,7 +138,7 @@ def test_a_worker_dies_with_the_service_however_it_ends(tmp_path: Path) -> None:
         textwrap.dedent(
             f"""
             import asyncio, os, signal, sys
-            from devices.worker import Program, WorkerLink
+            from devices.worker import Program, WorkerLink, stderr
             async def main():
                 link = WorkerLink(
                     "r12", Program((sys.executable, "-I", {str(CHILD)!r})),

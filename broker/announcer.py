@@ -1,0 +1,62 @@
+"""What the service publishes of itself and its arms beside their state: retained, and again when it may be lost."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from broker import self_description
+from broker.arm_session import ArmSession
+from broker.documents import NAMES
+from broker.ledger import Ledger
+from broker.outbox import Publication
+from broker.replies import JSON
+from broker.settings import Settings
+from broker.store.rows import ArmRow
+from broker.topics import Topics
+
+
+class Announcer:
+    """Publishes `svc/...` and `meta/...`; `since_us` is when the service started."""
+
+    def __init__(self, settings: Settings, topics: Topics, ledger: Ledger, since_us: int) -> None:
+        self._settings = settings
+        self._topics = topics
+        self._ledger = ledger
+        self._since_us = since_us
+
+    def everything(self, sessions: Iterable[ArmSession]) -> None:
+        """All that is retained, the documents of the arms included."""
+        self.service()
+        self._retain(self._topics.meta("errors"), self_description.errors())
+        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
+        for session in sessions:
+            names = NAMES if session.state.adopted else ("presence",)
+            self._ledger.documents.mark(session, *names)
+            self.factsheet(session)
+
+    def service(self) -> None:
+        """What names the epoch."""
+        self.presence("online")
+        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._ledger.epoch))
+
+    def presence(self, state: str) -> None:
+        """Whether the service is `online` or `offline`."""
+        document = self_description.presence(state, self._since_us, self._ledger.epoch)
+        self._retain(self._topics.service(self._settings.instance), document)
+
+    def factsheet(self, session: ArmSession) -> None:
+        """What an arm is."""
+        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
+
+    def forget_removed(self, arms: Iterable[ArmRow], kept: Collection[str]) -> None:
+        """Clear the retained topics of arms that the settings no longer name."""
+        for row in arms:
+            if row.arm not in kept:
+                for name in NAMES:
+                    self._clear(self._topics.state(row.arm, name))
+                self._clear(self._topics.meta(f"factsheet/{row.arm}"))
+
+    def _retain(self, topic: str, document: dict[str, Any]) -> None:
+        self._ledger.outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
+
+    def _clear(self, topic: str) -> None:
+        self._ledger.outbox.send(Publication(topic, b"", retain=True))

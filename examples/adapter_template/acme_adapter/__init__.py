@@ -1,0 +1,1 @@
+"""An adapter for Acme arms, which do not exist."""

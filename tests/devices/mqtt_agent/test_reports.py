@@ -1,0 +1,25 @@
+"""Reports, written and read."""
+
+import pytest
+
+from devices.adapter import ArmChange
+from devices.mqtt_agent.reports import read_report, write_change, write_readiness
+from devices.mqtt_agent.values import SLOTS
+from devices.simulated.cells import EVENTS
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=str)
+def test_a_change_of_every_slot_is_read_as_it_was_written(slot: tuple[str, int]) -> None:
+    change = ArmChange(EVENTS[slot[0]], slot, ours=False, connection="pendant")
+    report = read_report(write_change(3, 8, change))
+    assert (report.session, report.n, report.change, report.ready) == (3, 8, change, None)
+
+
+def test_an_event_without_an_item_is_read_as_it_was_written() -> None:
+    change = ArmChange(1, None, ours=True)
+    assert read_report(write_change(3, 8, change)).change == change
+
+
+def test_readiness_is_read_as_it_was_written() -> None:
+    report = read_report(write_readiness(3, 8, ready=False, why="moving"))
+    assert (report.change, report.ready, report.why) == (None, False, "moving")
