@@ -86,7 +86,7 @@ class Service:
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._judge)
+        self._authorities = Authorities(ledger, settler, loop, describe=announcer.factsheet, release=self._release)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
             orders=self._orders(), notices=notices,
@@ -111,11 +111,6 @@ class Service:
     async def forward(self, session: ArmSession, job: ForwardJob) -> None:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
-
-    def _judge(self, session: ArmSession) -> None:
-        """The authority over an arm or the lock on it changed: what has not begun waits, or goes on."""
-        self._settler.stop_waiting(session)
-        self._release(session)
 
     def _orders(self) -> Orders:
         authorities, parking = self._authorities, self._settler.parking
