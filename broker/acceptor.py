@@ -111,6 +111,10 @@ class Acceptor:
             self._decide_or_refuse(arrival, barred)
             self._ledger.after_commit(self._committed)
 
+    def follow(self, settings: Settings) -> None:
+        """Decide by these settings from now on."""
+        self._settings = settings
+
     def refuse_uncommitted(self, error: BrokerError) -> None:
         """Answer everything that was decided but could not be committed; it stays unacknowledged."""
         for arrival in self._open:
@@ -183,13 +187,14 @@ class Acceptor:
         job = self._settler.unsettled.get(row.n)
         address = arrival.address(self._topics)
         warnings = tuple(arrival.warnings)
-        if job is not None and (job.replied is None or not row.outcome):
+        session = self._sessions.get(row.arm)
+        if session is not None and job is not None and (job.replied is None or not row.outcome):
             waiter = Waiter(address, arrival.id, arrival.envelope.wait, warnings=warnings)
-            self._settler.wait(self._sessions[row.arm], job, waiter)
+            self._settler.wait(session, job, waiter)
             return True
         if not row.outcome:
             raise BrokerError("outcome_unknown", f"{row.arm} is no longer registered, and did not answer before")
-        self._give(arrival, self._replies.repeat(self._sessions.get(row.arm), row, warnings))
+        self._give(arrival, self._replies.repeat(session, row, warnings))
         return True
 
     def _refusal(self, arrival: Arrival, error: BrokerError) -> Reply:

@@ -47,13 +47,24 @@ class Announcer:
         """What an arm is."""
         self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
 
+    def follow(self, settings: Settings) -> None:
+        """The settings were read again: publish what they change of what the service says of itself."""
+        before = self_description.service(self._settings, self._ledger.epoch)
+        self._settings = settings
+        if self_description.service(settings, self._ledger.epoch) != before:
+            self.service()
+
     def forget_removed(self, arms: Iterable[ArmRow], kept: Collection[str]) -> None:
         """Clear the retained topics of arms that the settings no longer name."""
         for row in arms:
             if row.arm not in kept:
-                for name in NAMES:
-                    self._clear(self._topics.state(row.arm, name))
-                self._clear(self._topics.meta(f"factsheet/{row.arm}"))
+                self.forget(row.arm)
+
+    def forget(self, arm: str) -> None:
+        """Clear the retained topics of an arm."""
+        for name in NAMES:
+            self._clear(self._topics.state(arm, name))
+        self._clear(self._topics.meta(f"factsheet/{arm}"))
 
     def _retain(self, topic: str, document: dict[str, Any]) -> None:
         self._ledger.outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))

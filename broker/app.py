@@ -10,6 +10,7 @@ import structlog
 
 from broker.clock import Clock
 from broker.mqtt_link import LinkError
+from broker.reload import Reload, Reread
 from broker.service import Service
 from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
@@ -23,26 +24,28 @@ RETEST_S = 2.0
 """How often a full store is tried again."""
 
 
-async def serve(settings: Settings, clock: Clock | None = None) -> int:
-    """Run until SIGTERM or SIGINT; the exit code of the process.
+async def serve(settings: Settings, clock: Clock | None = None, reread: Reread | None = None) -> int:
+    """Run until SIGTERM or SIGINT, with `reread` at each SIGHUP; the exit code of the process.
 
     A full store ends a run after its requests are answered; the next one begins when the store takes a write again.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    reload = Reload(settings, reread)
+    handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: reload.ask}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
-        return await _serve(settings, clock or Clock(), stop)
+        return await _serve(reload, clock or Clock(), stop)
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in handlers:
             loop.remove_signal_handler(number)
 
 
-async def _serve(settings: Settings, clock: Clock, stop: asyncio.Event) -> int:
+async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event) -> int:
     blame = True
     while not stop.is_set():
-        cause = await _cause_of_end(settings, clock, stop, blame=blame)
+        cause = await _cause_of_end(reload, clock, stop, blame=blame)
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
@@ -55,10 +58,10 @@ async def _serve(settings: Settings, clock: Clock, stop: asyncio.Event) -> int:
     return EXIT_OK
 
 
-async def _cause_of_end(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool) -> Exception | None:
+async def _cause_of_end(reload: Reload, clock: Clock, stop: asyncio.Event, *, blame: bool) -> Exception | None:
     """Run once; the error that ended the run, None if it was `stop`. What nobody foresaw is raised."""
     try:
-        await run_once(settings, clock, stop, blame=blame)
+        await run_once(reload.settings, clock, stop, blame=blame, reload=reload)
     except Exception as error:
         foreseen = _foreseen(error)
         if foreseen is None:
@@ -75,8 +78,10 @@ def _foreseen(error: BaseException) -> Exception | None:
     return error if isinstance(error, StoreError | LinkError | ArmError | SettingsError) else None
 
 
-async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True) -> None:
-    """One run on what the store holds, until `stop` or a failure.
+async def run_once(
+    settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True, reload: Reload | None = None
+) -> None:
+    """One run on what the store holds, until `stop` or a failure; follows what `reload` reads meanwhile.
 
     An end that nobody foresaw is stored as unclean; with `blame` this start counts an unclean one against what it
     finds open.
@@ -95,10 +100,16 @@ async def run_once(settings: Settings, clock: Clock, stop: asyncio.Event, *, bla
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()
             service = Service(settings, store, loaded, clock, tasks)
+            reloading: asyncio.Task[None] | None = None
             try:
                 await _unless(stop, service.start())
+                if reload is not None:
+                    reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(stop, store.failed, crashed)
             finally:
+                if reloading is not None:
+                    reloading.cancel()
+                    await asyncio.wait([reloading])
                 await service.close(drain=stop.is_set())
     except BaseException as error:
         clean = _foreseen(error) is not None

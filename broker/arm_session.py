@@ -59,6 +59,8 @@ class ArmSession:
     fence: tuple[int, int] = (0, 0)
     """The highest (epoch, cmd_seq) that the arm knew at the last contact."""
     running: bool = False
+    resting: bool = False
+    """Whether the queue stands although there may be work: the settings of the arm change."""
     busy_with: ChangeJob | None = None
     """The change whose command may be with the arm."""
 
@@ -149,6 +151,10 @@ class ArmSession:
             job.parked = False
         elif self.busy_with is not job:
             self.jobs.remove(job)
+
+    def begun(self, job: ChangeJob) -> bool:
+        """Whether the command of a change that was given up may have been sent."""
+        return job.current.phase in (Phase.WRITING, Phase.UNKNOWN) and not job.unchanged
 
     def may_be_with_arm(self, job: ChangeJob) -> bool:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""

@@ -73,7 +73,7 @@ class Authorities:
                 self._audit(session, decision="authority", authority=session.file_authority, by="settings")
         if text := meta.get(HOLD_KEY + session.arm):
             session.state.hold = msgspec.json.decode(text, type=Hold)
-            self._watch(session)
+            self.watch(session)
 
     def follow_settings(self, session: ArmSession, authority: Authority) -> None:
         """The settings were read again: where they name another authority than before, that one counts."""
@@ -103,6 +103,11 @@ class Authorities:
             self._hold(session, None)
             self._audit(session, decision="release", **by)
 
+    def forget(self, arm: str) -> None:
+        """No lock of one arm ends any more; `watch` lets it."""
+        if (timer := self._timers.pop(arm, None)) is not None:
+            timer.cancel()
+
     def close(self) -> None:
         """No lock ends any more."""
         for timer in self._timers.values():
@@ -118,7 +123,7 @@ class Authorities:
         session.state.hold = hold
         self._put(HOLD_KEY, session, hold)
         log.info("arm_hold", arm=session.arm, by=hold.by.user if hold is not None else "")
-        self._watch(session)
+        self.watch(session)
         self._changed(session)
 
     def _changed(self, session: ArmSession) -> None:
@@ -129,7 +134,7 @@ class Authorities:
         self._settler.stop_waiting(session)
         self._release(session)
 
-    def _watch(self, session: ArmSession) -> None:
+    def watch(self, session: ArmSession) -> None:
         """End a lock in time."""
         if (timer := self._timers.pop(session.arm, None)) is not None:
             timer.cancel()
@@ -140,7 +145,7 @@ class Authorities:
 
     def _look(self, session: ArmSession, hold: Hold) -> None:
         if self._ledger.clock.now_us() < hold.until_us:
-            self._watch(session)
+            self.watch(session)
             return
         self._hold(session, None)
         self._audit(session, decision="release", by="clock", user=hold.by.user)

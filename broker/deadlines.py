@@ -29,12 +29,12 @@ class Deadlines:
         if job.phase is Phase.DONE:
             return
         if job.replied is None:
-            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self._overdue, session, job))
+            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self.overdue, session, job))
         if job.expires:
             wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
             job.timers.append(self._loop.call_later(wait_s, self._expire, session, job))
 
-    def _overdue(self, session: ArmSession, job: ChangeJob) -> None:
+    def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""
         if job.phase is Phase.DONE or not job.waiters:
             return

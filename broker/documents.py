@@ -99,6 +99,11 @@ class Documents:
                 self._due[key] = due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
                 self._look_at(due)
 
+    def forget(self, arm: str) -> None:
+        """Send no more documents of an arm."""
+        for key in [key for key in self._due if key[0] == arm]:
+            del self._due[key]
+
     def close(self) -> None:
         """Send nothing more: the next start publishes every document."""
         self._closed = True

@@ -43,6 +43,15 @@ class Drift:
         due = max(now, self._last.get(session.arm, -GAP_S) + GAP_S)
         self._timers[session.arm] = self._loop.call_at(due, self._reapply, session)
 
+    def follow_settings(self, reapplying: set[str]) -> None:
+        """The settings were read again: these arms get back what others loosen."""
+        self._reapplying = reapplying
+
+    def forget(self, arm: str) -> None:
+        """Look no more at one arm."""
+        if (timer := self._timers.pop(arm, None)) is not None:
+            timer.cancel()
+
     def close(self) -> None:
         """Look no more."""
         for timer in self._timers.values():

@@ -38,6 +38,7 @@ class LimitFiles:
     def __init__(self, now_us: int) -> None:
         self._now_us = now_us
         self._data: dict[str, bytes] = {}
+        self._digests: dict[str, bytes] = {"": b""}
         self._read: dict[tuple[str, ...], Any] = {}
         self._sources: dict[bytes, LimitSources] = {}
 
@@ -60,8 +61,7 @@ class LimitFiles:
 
     def digest(self, arm: ArmSettings) -> bytes:
         """Tells apart what the files of an arm hold, as far as they were read."""
-        files = (self._data.get(name, b"") for name in (arm.urdf, arm.ros_yaml, arm.skeleton))
-        return hashlib.sha256(b"".join(hashlib.sha256(data).digest() for data in files)).digest()
+        return b" ".join(self._digests.get(name, b"") for name in (arm.urdf, arm.ros_yaml, arm.skeleton))
 
     def _made(self, arm: ArmSettings) -> LimitSources:
         urdf, ros, skeleton = (Path(name).name for name in (arm.urdf, arm.ros_yaml, arm.skeleton))
@@ -89,7 +89,8 @@ class LimitFiles:
         if key not in self._read:
             try:
                 if name not in self._data:
-                    self._data[name] = Path(name).read_bytes()
+                    self._data[name] = data = Path(name).read_bytes()
+                    self._digests[name] = hashlib.sha256(data).digest()
                 self._read[key] = parse(self._data[name])
             except OSError as error:
                 raise LimitFileError(f"arm {arm.id}: {setting}: {name}: {error.strerror or error}", setting) from error

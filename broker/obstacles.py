@@ -43,7 +43,7 @@ class Obstacles:
 
     def __init__(self, clock: Clock, max_age_us: int) -> None:
         self._clock = clock
-        self._max_age_us = max_age_us
+        self.max_age_us = max_age_us
 
     def of(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
         """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
@@ -55,7 +55,7 @@ class Obstacles:
             text = f"the service restarted before {session.arm} was told. Nothing was changed."
             return End(BrokerError("expired", text), "expired")
         if job.again and not job.unchanged and self.bars(session, job):
-            return _hold(self._max_age_us)
+            return _hold(self.max_age_us)
         if (job.again or job.reverts != session.reverts) and job.wanted is not None:
             try:
                 job.item.check(session.state, job.wanted)
@@ -108,8 +108,8 @@ class Obstacles:
         """Whether a change is older than may be; an age that cannot be known counts as old."""
         age_us = self._clock.now_us() - job.at_us
         if job.recovered:
-            return self._clock.behind or age_us > self._max_age_us
-        return max(age_us, (self._clock.monotonic() - job.since) * 1e6) > self._max_age_us
+            return self._clock.behind or age_us > self.max_age_us
+        return max(age_us, (self._clock.monotonic() - job.since) * 1e6) > self.max_age_us
 
 
 def _can_wait(job: ChangeJob) -> bool:

@@ -47,12 +47,33 @@ class Queues:
 
     def kick(self, session: ArmSession) -> None:
         """See to it that the queue of an arm runs."""
-        if session.running or not session.jobs or self._worker is None:
+        if session.running or session.resting or not session.jobs or self._worker is None:
             return
         session.running = True
         self._idle.clear()
         task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
         self._running[session.arm] = task
+
+    async def rest(self, session: ArmSession, within_s: float) -> Job | None:
+        """Let the queue of an arm stand until `wake`: after the job at hand, which is given up after a while.
+
+        Returns the job that was given up; it is the first of the queue.
+        """
+        session.resting = True
+        task = self._running.get(session.arm)
+        if task is None:
+            return None
+        await asyncio.wait([task], timeout=within_s)
+        if task.done():
+            return None
+        task.cancel()
+        await asyncio.wait([task])
+        return session.jobs[0] if task.cancelled() else None
+
+    def wake(self, session: ArmSession) -> None:
+        """Let the queue of an arm go on."""
+        session.resting = False
+        self.kick(session)
 
     @property
     def running(self) -> bool:
@@ -70,18 +91,24 @@ class Queues:
             task.cancel()
 
     async def _run(self, session: ArmSession, worker: Worker) -> None:
-        while session.jobs:
-            job = session.jobs[0]
-            if isinstance(job, ChangeJob):
-                await worker.settle(session, job)
-            elif isinstance(job, ContactJob):
-                await worker.contact(session, job)
-            elif isinstance(job, FollowJob):
-                await worker.follow(session, job)
-            else:
-                await worker.forward(session, job)
-            session.jobs.remove(job)
-        session.running = False
-        del self._running[session.arm]
-        if not self._running:
-            self._idle.set()
+        try:
+            while session.jobs and not session.resting:
+                job = session.jobs[0]
+                await _do(session, job, worker)
+                session.jobs.remove(job)
+        finally:
+            session.running = False
+            del self._running[session.arm]
+            if not self._running:
+                self._idle.set()
+
+
+async def _do(session: ArmSession, job: Job, worker: Worker) -> None:
+    if isinstance(job, ChangeJob):
+        await worker.settle(session, job)
+    elif isinstance(job, ContactJob):
+        await worker.contact(session, job)
+    elif isinstance(job, FollowJob):
+        await worker.follow(session, job)
+    else:
+        await worker.forward(session, job)

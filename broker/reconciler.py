@@ -239,6 +239,11 @@ class Reconciler:
         self._retries.pop(session.arm, None)
         self.contact_soon(session, "retry", connect=not session.state.online)
 
+    def forget(self, arm: str) -> None:
+        """Try no more to reach one arm."""
+        if (timer := self._retries.pop(arm, None)) is not None:
+            timer.cancel()
+
     def close(self) -> None:
         """Try no more."""
         for timer in self._retries.values():

@@ -113,11 +113,16 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
 
 def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:
     """Events and replies that the MQTT server may not have, before anything new."""
-    for arm, rows in loaded.unpublished.items():
-        if (session := sessions.get(arm)) is not None:
-            for row in rows:
-                ledger.publish_again(session, row)
+    publish_events_again(sessions, loaded, ledger)
     for request in loaded.open_requests:
         if request.reply_open and request.outcome:
             address = Address(request.address, request.correlation, request.codec)
             replies.give(address, from_outcome(request.outcome, request.method), request.n, request.outcome)
+
+
+def publish_events_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger) -> None:
+    """Events of these arms that the MQTT server may not have."""
+    for arm, rows in loaded.unpublished.items():
+        if (session := sessions.get(arm)) is not None:
+            for row in rows:
+                ledger.publish_again(session, row)

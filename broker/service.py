@@ -9,27 +9,23 @@ import structlog
 
 from broker import recovery, self_description
 from broker.acceptor import Acceptor
-from broker.adoption import Adoption
 from broker.announcer import Announcer
 from broker.arm_session import ArmSession
+from broker.assembly import ledger_of, reconciler_of
 from broker.authority import Authorities
 from broker.clock import Clock
 from broker.device_bus import MqttDeviceBus, bus_config
-from broker.documents import Documents
 from broker.drift import Drift
-from broker.fences import Fences
 from broker.fleet import Fleet
+from broker.fleet_change import FleetChange, Parts
+from broker.fleet_check import CheckedFleet
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.ledger import Ledger
 from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
 from broker.mqttium_link import MqttiumLink
-from broker.notices import Notices
 from broker.orders import Orders
 from broker.outbox import Outbox
-from broker.principals import Principals
 from broker.quarantine import META_KEY, Quarantine
 from broker.queues import Queues
-from broker.reconciler import Reconciler
 from broker.replies import JSON, Replies
 from broker.settings import REAPPLY, Settings
 from broker.settler import Settler
@@ -37,6 +33,7 @@ from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
+from broker.upkeep import each_hour, each_minute
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -45,8 +42,6 @@ FIRST_CONTACT_S = 2.0
 """How long a start waits for its arms before it takes requests."""
 DRAIN_S, FLUSH_S = 10.0, 5.0
 """How long an end waits for changes to settle, and for the MQTT server to take what is owed."""
-HOUR_S, MINUTE_S = 3600.0, 60.0
-
 
 LinkMaker = Callable[[LinkConfig], MqttLink]
 
@@ -70,7 +65,7 @@ class Service:
         self._topics = topics = Topics(settings.root)
         self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop)
-        self._ledger = ledger = _ledger(settings, store, loaded, clock, self._outbox, topics)
+        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
@@ -80,7 +75,7 @@ class Service:
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
-        self._reconciler = _reconciler(ledger, settler, queues, announcer, self._release)
+        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
@@ -93,6 +88,7 @@ class Service:
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
         )  # fmt: skip
+        self._fleet_change = FleetChange(self._parts())
 
     # ------------------------------------------------------------------ the worker of the queues
 
@@ -117,6 +113,12 @@ class Service:
         confirm_arm = self._reconciler.confirm_arm
         return Orders(self._ledger, self._notices, authorities=authorities, parking=parking, confirm_arm=confirm_arm)
 
+    def _parts(self) -> Parts:
+        return Parts(
+            self._ledger, self._fleet, self._queues, self._settler, self._reconciler, self._drift, self._authorities,
+            self._announcer, self._loaded,
+        )  # fmt: skip
+
     def _release(self, session: ArmSession) -> None:
         """What waits for an arm goes on if it is there and ready."""
         state = session.state
@@ -126,6 +128,15 @@ class Service:
         self._queues.kick(session)
 
     # ------------------------------------------------------------------ life
+
+    async def follow_settings(self, checked: CheckedFleet) -> Settings:
+        """Follow new settings while requests are served; the settings that count now.
+
+        What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
+        """
+        self._acceptor.follow(checked.settings)
+        self._settings = await self._fleet_change.follow(self._settings, checked)
+        return self._settings
 
     async def start(self) -> None:
         """Restore, connect, publish what is owed, reach the arms, then take requests.
@@ -151,8 +162,8 @@ class Service:
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
-            ("each minute", self._each_minute()),
-            ("each hour", self._each_hour()),
+            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings)),
+            ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):
             task = self._tasks.create_task(work, name=name)
             task.add_done_callback(self._ended)
@@ -241,58 +252,6 @@ class Service:
         elif self._opened:
             log.warning("mqtt_session_lost")
             self._announcer.everything(self.sessions.values())
-
-    # ------------------------------------------------------------------ upkeep
-
-    async def _each_minute(self) -> None:
-        """End handles whose connection is silent."""
-        while True:
-            await asyncio.sleep(MINUTE_S)
-            for entry in self._notices.expired():
-                if (session := self.sessions.get(entry.arm)) is not None:
-                    self._settler.endings.expire_handle(session, entry)
-
-    async def _each_hour(self) -> None:
-        """Drop what need not be kept, and repair what the MQTT server may have lost."""
-        while True:
-            await asyncio.sleep(HOUR_S)
-            purged = await self._store.purge(self._clock.now_us())
-            log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
-            self._announcer.everything(self.sessions.values())
-
-
-def _ledger(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
-    """What writes and publishes: the ledger with documents and notices."""
-    epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
-    documents = Documents(
-        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
-    )
-    notices = Notices(
-        store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
-        first=loaded.next_handle,
-    )  # fmt: skip
-    ledger = Ledger(
-        store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
-        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
-    )  # fmt: skip
-    documents.after_commit = ledger.after_commit
-    return ledger
-
-
-def _reconciler(
-    ledger: Ledger, settler: Settler, queues: Queues, announcer: Announcer, release: Callable[[ArmSession], None]
-) -> Reconciler:
-    """What reaches arms, and what settling needs of it."""
-    fences = Fences(ledger)
-    fences.raised = announcer.service
-    reconciler = Reconciler(
-        ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
-        loop=asyncio.get_running_loop(), release=release,
-        adoption=Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet),
-    )  # fmt: skip
-    settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
-    settler.endings.describe = announcer.factsheet
-    return reconciler
 
 
 async def _fail(why: str) -> None:

@@ -293,6 +293,20 @@ class Settler:
         self._ledger.update_change(job, ChangeState.WRITING)
         self._ledger.put_arm(session)
 
+    def pending_max_age(self, max_age_us: int) -> None:
+        """How old a loosening may be from now on when its arm returns."""
+        self._obstacles.max_age_us = max_age_us
+
+    def leave(self, session: ArmSession, job: ChangeJob) -> None:
+        """A change may be with an arm that is taken out of the settings: who waits for it is told that nobody knows."""
+        self.deadlines.overdue(session, job)
+        job.cancel_timers()
+        self.unsettled.pop(job.request_n, None)
+
+    def take_back(self, session: ArmSession) -> None:
+        """The arm came back: what was left is known again."""
+        self.unsettled |= {job.request_n: job for job in session.unsettled() if job.request_n}
+
     def close(self) -> None:
         """No clock of a change runs any more."""
         for job in self.unsettled.values():

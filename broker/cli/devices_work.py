@@ -9,6 +9,8 @@ import msgspec
 import typer
 
 from broker.cli.exits import Exit
+from broker.conformance import service_behaviours
+from broker.logs import set_up
 from devices.adapter import AdapterSettingError, ArmError, Setting
 from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.conformance import BEHAVIOURS, Rig, Verdict, run_all
@@ -17,6 +19,9 @@ from devices.kortex.install import install
 from devices.kortex.options import ENVIRONMENT
 from devices.options import option_rows
 from devices.registry import adapter_class, registered
+
+SUITE = {**BEHAVIOURS, **service_behaviours()}
+"""All behaviours by name."""
 
 
 def list_adapters(*, as_json: bool) -> int:
@@ -92,9 +97,10 @@ def verify(name: str, model: str, given: list[str], chosen: list[str]) -> int:
     """
     about = adapter_class(name).about
     options = options_of(given, about.options)
-    if unknown := [each for each in chosen if each not in BEHAVIOURS]:
-        typer.echo(f"no behaviour {', '.join(unknown)}; known: {', '.join(BEHAVIOURS)}", err=True)
+    if unknown := [each for each in chosen if each not in SUITE]:
+        typer.echo(f"no behaviour {', '.join(unknown)}; known: {', '.join(SUITE)}", err=True)
         return Exit.USAGE
+    set_up("critical")
     passed = asyncio.run(_verify(name, model, options, chosen))
     return Exit.OK if passed else Exit.REFUSED
 
@@ -130,7 +136,7 @@ async def _verify(name: str, model: str, options: Mapping[str, Setting], chosen:
     async def bench(directory: Path) -> Rig:
         return await make(directory, model, options)
 
-    behaviours = {key: BEHAVIOURS[key] for key in chosen} if chosen else BEHAVIOURS
+    behaviours = {key: SUITE[key] for key in chosen} if chosen else SUITE
     width = max(map(len, behaviours))
     counts = dict.fromkeys(Verdict, 0)
     async for result in run_all(behaviours, bench):

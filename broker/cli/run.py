@@ -3,12 +3,18 @@
 import argparse
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from broker.cli.exits import Exit
 from broker.settings import LOG_LEVELS, LONGEST_LATENCY_MS, Settings, SettingsError, quick
+
+if TYPE_CHECKING:
+    from broker.fleet_check import CheckedFleet
+    from broker.reload import Reread
 
 _EXAMPLES = """\
 examples:
@@ -17,8 +23,8 @@ examples:
   armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 100 --sim-latency 0 --sim-faults
 
 The quick form serves simulated arms sim-0000, sim-0001, ... of model gen3_7dof, for a trial on this machine: nobody
-proves who a client is. Ends on SIGTERM or Ctrl-C. Exit codes: 0 ended as told, 1 failed, 2 settings or usage, 4 no
-MQTT server or store locked."""
+proves who a client is. Ends on SIGTERM or Ctrl-C; reads the file of --config again on SIGHUP. Exit codes: 0 ended as
+told, 1 failed, 2 settings or usage, 4 no MQTT server or store locked."""
 
 
 def _count(text: str) -> int:
@@ -55,16 +61,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _of_file(config: Path) -> Settings:
-    """The settings of a file whose arms can be opened."""
-    from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no arms
-    from broker.fleet_check import read_fleet  # noqa: PLC0415 - likewise
+def _read(config: Path, log_level: str | None, now_us: int) -> "CheckedFleet":
+    """The settings of a file whose arms can be opened, with what the command line says."""
+    from broker.fleet_check import read_fleet  # noqa: PLC0415 - `--help` and a wrong command line need no arms
 
-    return read_fleet(config, Clock().now_us()).settings
+    checked = read_fleet(config, now_us)
+    return checked._replace(settings=_with(checked.settings, log_level))
 
 
-def settings_of(arguments: list[str]) -> Settings:
-    """The settings that the command line asks for; of a file, everything that it names was looked at.
+def _with(settings: Settings, log_level: str | None) -> Settings:
+    return settings if log_level is None else msgspec.structs.replace(settings, log_level=log_level)
+
+
+class Asked(NamedTuple):
+    """What the command line asks for: settings, and how to read them again if they are of a file."""
+
+    settings: Settings
+    reread: "Reread | None" = None
+
+
+def asked_of(arguments: list[str]) -> Asked:
+    """What the command line asks for; of a file, everything that it names was looked at.
 
     Raises:
         SystemExit: 2 for a wrong command line, 0 for `--help`.
@@ -72,30 +89,32 @@ def settings_of(arguments: list[str]) -> Settings:
     """
     parser = _parser()
     given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
-    log_level = given.pop("log_level", None)
+    log_level: str | None = given.pop("log_level", None)
     config: Path | None = given.pop("config", None)
     if config is not None and given:
         parser.error(f"--config and --{next(iter(given)).replace('_', '-')} exclude each other: set it in {config}")
     if config is None and "mqtt" not in given:
         parser.error("--config FILE or --mqtt URL is needed")
     if config is not None:
-        settings = _of_file(config)
-    else:
-        settings = quick(
-            given["mqtt"],
-            given.get("data", Path("data")),
-            given.get("sim", 3),
-            latency_ms=given.get("sim_latency", 25.0),
-            faults=given.get("sim_faults", False),
-            root=given.get("root", "armbroker"),
-        )
-    return settings if log_level is None else msgspec.structs.replace(settings, log_level=log_level)
+        from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no service
+
+        reread = partial(_read, config, log_level)
+        return Asked(reread(Clock().now_us()).settings, reread)
+    settings = quick(
+        given["mqtt"],
+        given.get("data", Path("data")),
+        given.get("sim", 3),
+        latency_ms=given.get("sim_latency", 25.0),
+        faults=given.get("sim_faults", False),
+        root=given.get("root", "armbroker"),
+    )
+    return Asked(_with(settings, log_level))
 
 
 def run(arguments: list[str]) -> int:
     """Serve until told to end; returns the exit code."""
     try:
-        settings = settings_of(arguments)
+        settings, reread = asked_of(arguments)
     except SettingsError as error:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
@@ -104,6 +123,6 @@ def run(arguments: list[str]) -> int:
 
     logs.set_up(settings.log_level)
     try:
-        return asyncio.run(serve(settings))
+        return asyncio.run(serve(settings, reread=reread))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

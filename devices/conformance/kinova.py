@@ -120,5 +120,6 @@ KINOVA = Traits(
             "twist_angular_soft_limit",
         }
     ),
+    clamped=(SPEEDS, JointSpeedSoftLimits(ControlMode(4), (20.0,) * 7)),
     rounded=(SPEEDS, JointSpeedSoftLimits(ControlMode(4), (12.3456,) * 7)),
 )

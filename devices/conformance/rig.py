@@ -49,6 +49,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of the items that can be reset."""
     rounded: tuple[Slot, Message] | None = None
     """A value that the arm keeps rounded, within its resolution."""
+    clamped: tuple[Slot, Message] | None = None
+    """A value that the arm takes half of while it is told to clamp; half of it is not what the arm holds at first."""
     cannot: Mapping[str, str] = {}
     """Why it cannot have a behaviour: by what the behaviour needs (`Behaviour.needs`), or by the behaviour's name."""
     told_within_s: float = 2.0

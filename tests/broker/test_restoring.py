@@ -196,7 +196,7 @@ def test_slots_whose_turn_does_not_come_are_told(tmp_path: Path, how: str, kind:
         async def write_some(command: Any) -> Any:
             done.append(command)
             if len(done) == 3 and how == "away":
-                adapter._link.online = False
+                adapter._arm._link.online = False
             answer = await write(command)
             if len(done) == 3:
                 adapter._sink(LinkState(online=True, ready=False))

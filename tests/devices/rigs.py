@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from devices.conformance import Rig
+from broker.conformance import service_behaviours
+from broker.store.store import Store
+from devices.conformance import BEHAVIOURS, Behaviour, Rig
 from devices.conformance.adapter_rig import AdapterRig
 from devices.conformance.kinova import KINOVA
 from devices.conformance.run import MakeRig
@@ -34,6 +36,16 @@ async def make_simulated(directory: Path) -> Rig:
     """A simulated `gen3_7dof` with the usual latency, in virtual time."""
     return AdapterRig(SimulatedArm, directory, KINOVA, model="gen3_7dof")
 
+
+def _hold_clock(store: Store) -> None:
+    """Let virtual time stand while a store writes."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, PatientLoop):
+        loop.stores.append(store)
+
+
+SUITE: dict[str, Behaviour] = {**BEHAVIOURS, **service_behaviours(_hold_clock)}
+"""All behaviours by name: what an adapter does, and what the service makes of it."""
 
 RIGS: dict[str, RigKind] = {
     "simulated": RigKind(make_simulated),

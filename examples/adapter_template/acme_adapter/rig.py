@@ -28,7 +28,10 @@ TRAITS = Traits(
     },
     refused={"payload too heavy": Refusal(("payload_information", 0), PayloadInformation(9.0, Position()), 48)},
     resettable=frozenset({"payload_information", "gravity_vector", "twist_linear_soft_limit"}),
-    cannot={"rounded": "an Acme arm keeps no angles"},
+    cannot={
+        "rounded": "an Acme arm keeps no angles",
+        "clamp": "an Acme arm takes a value as it is, or refuses it",
+    },
 )
 
 _FAULTS: dict[str, Callable[[Arm], None]] = {

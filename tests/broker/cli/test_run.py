@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from broker.cli.exits import Exit
-from broker.cli.run import run, settings_of
+from broker.cli.run import asked_of, run
 
 
 def test_the_quick_form() -> None:
     arguments = "--mqtt mqtt://127.0.0.1:7 --data /d --sim 2 --sim-latency 0 --sim-faults --root plant"
-    settings = settings_of(arguments.split())
+    settings = asked_of(arguments.split()).settings
     assert settings.mqtt.url == "mqtt://127.0.0.1:7"
     assert settings.data_dir == Path("/d")
     assert [arm.id for arm in settings.arm] == ["sim-0000", "sim-0001"]
@@ -20,7 +20,8 @@ def test_the_quick_form() -> None:
 
 
 def test_the_quick_form_has_defaults() -> None:
-    settings = settings_of(["--mqtt", "mqtt://127.0.0.1"])
+    settings, reread = asked_of(["--mqtt", "mqtt://127.0.0.1"])
+    assert reread is None
     assert len(settings.arm) == 3
     assert settings.sim.latency_ms == 25
     assert not settings.sim.faults
@@ -29,7 +30,9 @@ def test_the_quick_form_has_defaults() -> None:
 def test_a_settings_file_and_a_log_level(tmp_path: Path) -> None:
     file = tmp_path / "fleet.toml"
     file.write_text('[[arm]]\nid = "left"\nmodel = "gen3_lite"\n')
-    settings = settings_of(["--config", str(file), "--log-level", "warning"])
+    settings, reread = asked_of(["--config", str(file), "--log-level", "warning"])
+    assert reread is not None
+    assert reread(0).settings == settings
     assert [arm.id for arm in settings.arm] == ["left"]
     assert settings.log_level == "warning"
 

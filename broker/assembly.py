@@ -1,0 +1,57 @@
+"""Puts together what a run writes, publishes and reaches arms with."""
+
+import asyncio
+from collections.abc import Callable
+
+from broker.adoption import Adoption
+from broker.announcer import Announcer
+from broker.arm_session import ArmSession
+from broker.clock import Clock
+from broker.documents import Documents
+from broker.fences import Fences
+from broker.ledger import Ledger
+from broker.notices import Notices
+from broker.outbox import Outbox
+from broker.principals import Principals
+from broker.queues import Queues
+from broker.reconciler import Reconciler
+from broker.replies import JSON
+from broker.settings import Settings
+from broker.settler import Settler
+from broker.store.rows import Loaded
+from broker.store.store import Store
+from broker.topics import Topics
+
+
+def ledger_of(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
+    """What writes and publishes: the ledger with documents and notices."""
+    epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
+    documents = Documents(
+        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
+    )
+    notices = Notices(
+        store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
+        first=loaded.next_handle,
+    )  # fmt: skip
+    ledger = Ledger(
+        store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
+        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
+    )  # fmt: skip
+    documents.after_commit = ledger.after_commit
+    return ledger
+
+
+def reconciler_of(
+    ledger: Ledger, settler: Settler, queues: Queues, announcer: Announcer, release: Callable[[ArmSession], None]
+) -> Reconciler:
+    """What reaches arms, and what settling needs of it."""
+    fences = Fences(ledger)
+    fences.raised = announcer.service
+    reconciler = Reconciler(
+        ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
+        loop=asyncio.get_running_loop(), release=release,
+        adoption=Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet),
+    )  # fmt: skip
+    settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
+    settler.endings.describe = announcer.factsheet
+    return reconciler

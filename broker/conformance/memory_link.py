@@ -1,0 +1,169 @@
+"""An MQTT link in memory, for what depends on the moment."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, NamedTuple
+
+from broker.mqtt_link import InboundMessage, LinkCounts, LinkDownError
+
+PATIENCE_S = 3600.0
+BASE = "armbroker/v1"
+
+
+class Published(NamedTuple):
+    """One publication, in the order of sending; `topic` below the root, `document` its JSON."""
+
+    topic: str
+    document: Any
+    retained: bool
+    at_s: float
+
+
+class MemoryReceipt:
+    """The receipt of one publication."""
+
+    def __init__(self) -> None:
+        self.state = "open"
+        self.code = 0
+
+    def done(self) -> bool:
+        """Whether it is settled."""
+        return self.state != "open"
+
+    def failed(self) -> bool:
+        """Whether it is settled without success."""
+        return self.state == "failed"
+
+    def reason_code(self) -> int:
+        """The code it was refused with."""
+        return self.code
+
+
+class MemoryLink:
+    """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
+
+    While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
+        self.counts = LinkCounts()
+        self.published: list[Published] = []
+        self.acked: list[InboundMessage] = []
+        self.delivered: list[InboundMessage] = []
+        self.silent = silent
+        self.connected = False
+        self._loop = loop
+        self._open: deque[MemoryReceipt] = deque()
+        self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
+        self._callbacks: list[Callable[[bool], None]] = []
+        self._lost_callbacks: list[Callable[[], None]] = []
+        self._news = asyncio.Event()
+
+    def on_session(self, callback: Callable[[bool], None]) -> None:
+        """See `MqttLink`."""
+        self._callbacks.append(callback)
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """See `MqttLink`."""
+        self._lost_callbacks.append(callback)
+
+    async def open(self) -> bool:
+        """See `MqttLink`."""
+        self.restore(present=True)
+        return True
+
+    async def messages(self) -> AsyncIterator[InboundMessage]:
+        """See `MqttLink`."""
+        while (message := await self._inbox.get()) is not None:
+            yield message
+
+    async def ack(self, messages: Sequence[InboundMessage]) -> None:
+        """See `MqttLink`."""
+        self.acked += messages
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool = False,
+        expiry_s: int = 0,
+        content_type: str = "",
+        correlation: bytes = b"",
+    ) -> MemoryReceipt:
+        """See `MqttLink`."""
+        del expiry_s, content_type, correlation
+        if not self.connected:
+            raise LinkDownError("cut")
+        receipt = MemoryReceipt()
+        if self.silent:
+            self._open.append(receipt)
+        else:
+            receipt.state = "taken"
+        document = json.loads(payload) if payload else None
+        self.published.append(Published(topic.removeprefix(f"{BASE}/"), document, retain, self._loop.time()))
+        self._news.set()
+        return receipt
+
+    async def close(self, *, will: bool = False) -> None:
+        """See `MqttLink`."""
+        del will
+        self.lose()
+        self._inbox.put_nowait(None)
+
+    def answer(self, number: int | None = None, *, skip: int = 0, code: int = 0) -> None:
+        """Acknowledge so many of the oldest publications (all, from now on), or refuse them with `code`."""
+        self.silent = self.silent and number is not None
+        chosen = list(self._open)[skip:][:number]
+        for receipt in chosen:
+            receipt.state, receipt.code = "failed" if code else "taken", code
+            self._open.remove(receipt)
+
+    def lose(self) -> None:
+        """Cut the connection."""
+        self.connected = False
+        for receipt in self._open:
+            receipt.state = "failed"
+        self._open.clear()
+        for callback in self._lost_callbacks:
+            callback()
+
+    def restore(self, *, present: bool) -> None:
+        """Connect."""
+        self.connected = True
+        for callback in self._callbacks:
+            callback(present)
+
+    def deliver(self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False) -> None:
+        """Let a message come."""
+        message = InboundMessage(
+            topic=f"{BASE}/{topic}",
+            payload=payload,
+            retain=retain,
+            dup=dup,
+            content_type="",
+            response_topic="",
+            correlation=b"",
+            expiry_s=None,
+            handle=None,
+        )
+        self.delivered.append(message)
+        self._inbox.put_nowait(message)
+
+    @property
+    def unacked(self) -> list[InboundMessage]:
+        """What an MQTT server would deliver again."""
+        done = set(map(id, self.acked))
+        return [message for message in self.delivered if id(message) not in done]
+
+    async def take(self, wanted: Callable[[Published], bool], after: int = 0) -> Published:
+        """The first publication from number `after` on that is wanted; waits for it."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for published in self.published[after:]:
+                    if wanted(published):
+                        return published
+                self._news.clear()
+                await self._news.wait()

@@ -1,0 +1,76 @@
+"""SIGHUP: the settings are read again, whole; what cannot be used changes nothing."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from broker import logs
+from broker.fleet_check import CheckedFleet
+from broker.settings import Settings, SettingsError
+
+log = structlog.get_logger()
+
+Reread = Callable[[int], CheckedFleet]
+"""Reads the settings and all that they name, at a service time in µs; raises SettingsError."""
+AT_START = ("root", "instance", "mqtt", "store")
+"""Settings and tables that count from the next start on."""
+
+
+class Reloadable(Protocol):
+    """What follows new settings: the service."""
+
+    async def follow_settings(self, checked: CheckedFleet) -> Settings:
+        """Follow new settings; those that count now."""
+        ...
+
+
+class Reload:
+    """Holds the settings that count; `reread` is None where no file was named. `ask` may be called any time."""
+
+    def __init__(self, settings: Settings, reread: Reread | None) -> None:
+        self.settings = settings
+        self._reread = reread
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Let the settings be read again."""
+        self._asked.set()
+
+    async def serve(self, service: Reloadable, now_us: Callable[[], int]) -> None:
+        """Reload when asked, for ever; requests go on meanwhile."""
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            await self._reload(service, now_us())
+
+    async def _reload(self, service: Reloadable, now_us: int) -> None:
+        if self._reread is None:
+            log.warning("reload_ignored", why="there is no settings file: the quick form was used")
+            return
+        try:
+            checked = await asyncio.to_thread(self._reread, now_us)
+        except SettingsError as error:
+            log.warning("reload_refused", faults=str(error).splitlines())
+            return
+        settings, waiting = kept(self.settings, checked.settings)
+        if waiting:
+            log.warning("restart_needed", settings=waiting)
+        logs.set_level(settings.log_level)
+        self.settings = await service.follow_settings(CheckedFleet(settings, checked.files))
+        log.info("reloaded", arms=len(self.settings.arm))
+
+
+def kept(old: Settings, new: Settings) -> tuple[Settings, list[str]]:
+    """New settings with the old values of what counts from the next start on, and the names of those that differ."""
+    names = []
+    for name in AT_START:
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, msgspec.Struct):
+            fields = before.__struct_fields__
+            names += [f"{name}.{field}" for field in fields if getattr(before, field) != getattr(after, field)]
+        elif before != after:
+            names.append(name)
+    return msgspec.structs.replace(new, **{name: getattr(old, name) for name in AT_START}), names

@@ -1,0 +1,35 @@
+"""What a run does from time to time."""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from broker.announcer import Announcer
+from broker.arm_session import ArmSession
+from broker.clock import Clock
+from broker.endings import Endings
+from broker.notices import Notices
+from broker.store.store import Store
+
+log = structlog.get_logger()
+
+HOUR_S, MINUTE_S = 3600.0, 60.0
+
+
+async def each_minute(sessions: Mapping[str, ArmSession], notices: Notices, endings: Endings) -> None:
+    """End handles whose connection is silent, for ever."""
+    while True:
+        await asyncio.sleep(MINUTE_S)
+        for entry in notices.expired():
+            if (session := sessions.get(entry.arm)) is not None:
+                endings.expire_handle(session, entry)
+
+
+async def each_hour(sessions: Mapping[str, ArmSession], store: Store, clock: Clock, announcer: Announcer) -> None:
+    """Drop what need not be kept, and repair what the MQTT server may have lost, for ever."""
+    while True:
+        await asyncio.sleep(HOUR_S)
+        purged = await store.purge(clock.now_us())
+        log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
+        announcer.everything(sessions.values())
