@@ -18,7 +18,7 @@ from handlers.arm_limits import limits_of
 from handlers.config_items import ITEMS, held_by_service
 from handlers.factory import has_no_reset
 from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.limit_sources import SETTINGS_USER
+from handlers.limit_sources import SETTINGS_USER, with_joint_types
 from handlers.provenance import Setter, Stamp
 from handlers.refusals import NOTHING_CHANGED
 from handlers.rpc_table import SERVICE_METHODS
@@ -52,6 +52,7 @@ class Adoption:
     def recognise(self, session: ArmSession, description: Description, snapshot: Snapshot) -> bool:
         """Keep what the arm is; False if it is another arm than before, or its limits cannot be used: it is held."""
         state = session.state
+        description = with_joint_types(description, state.sources)
         joints = len(state.description.joints) if state.description is not None else 0
         if state.adopted and (session.serial != description.serial or joints != len(description.joints)):
             why = (

@@ -35,8 +35,13 @@ _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: 
 
 EFFECTIVE = "effective"
 NAMES = ("config", "reported", "mode", EFFECTIVE, "presence")
+_RANKS = {"presence": 0, EFFECTIVE: 2}
 _LIMITING = frozenset({"config", "reported"})
 """Documents whose values limits are made of: with them the effective limits may change."""
+
+
+def _rank(key: tuple[str, str]) -> int:
+    return _RANKS.get(key[1], 1)
 
 
 def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
@@ -129,8 +134,9 @@ class Documents:
             self._look_at(max(now + spent_s + pause_s, min(self._due.values())))
 
     def _ready(self, now: float) -> list[tuple[str, str]]:
-        """What may be sent now, in the order in which it changed."""
-        return [key for key, due in self._due.items() if due <= now and key not in self._under_way]
+        """What may be sent now: who is there first, what takes longest last, else in the order in which it changed."""
+        ready = [key for key, due in self._due.items() if due <= now and key not in self._under_way]
+        return sorted(ready, key=_rank)
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""
@@ -195,7 +201,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
 def _reported(session: ArmSession) -> dict[str, Any]:
     state = session.state
     document: dict[str, Any] = {"items": items_document(state.reported)}
-    if state.description is not None:
+    if state.description is not None and state.description.hard_source:
         document["hard_limits"] = to_plain(state.description.hard_limits)
     if (mode := state.reported.get(("control_mode", 0))) is not None:
         document["mode"] = bare(mode, "control_mode")

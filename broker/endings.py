@@ -13,7 +13,7 @@ from broker.replies import Replies
 from broker.store.rows import ChangeState
 from handlers.arm_state import HandleEntry
 from handlers.limit_layers import PARAMETERS_SLOT
-from handlers.provenance import NOBODY, Setter, Stamp
+from handlers.provenance import NOBODY, Stamp, set_by
 from handlers.rpc_table import RPC_TABLE
 from handlers.settling import Ending, equal
 from schema.arms import Slot, Verb
@@ -130,7 +130,8 @@ class Endings:
         state.rev += 1
         state.last_rev[slot] = state.rev
         self.observe(session, slot, read)
-        state.reported_by[slot] = Setter(Stamp(FOREIGN_USER, state.read_at_us))
+        stamp = Stamp(FOREIGN_USER, state.read_at_us)
+        state.reported_by[slot] = set_by(stamp, read, before, state.reported_by.get(slot, NOBODY))
         if slot[0] == MODE_KEY:
             session.mode_by = by
         self._ledger.put_slot(session, slot)

@@ -7,7 +7,7 @@ from broker.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
 from handlers.authority import hold_document
-from handlers.config_items import CONFIG_ITEMS
+from handlers.config_items import ITEMS, held_by_service
 from handlers.effective import limit_sources
 from handlers.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
@@ -128,16 +128,18 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
         document["model"] = description.model
         document["serial"] = description.serial
         document["joints"] = [{"name": joint.name, "type": joint.type} for joint in description.joints]
-        document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
+        if description.hard_source:
+            document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
         document["notes"] = list(description.notes)
         document |= limit_sources(state)
     document["authority"] = state.authority.value
     if state.hold is not None:
         document["hold"] = hold_document(state.hold)
-    document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32"}
+    floats = any(not ITEMS[key].held_by_service for key in state.arm_items)
+    document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32" if floats else "double"}
     document["loosest_check_mode"] = state.sources.loosest.name
     document["methods"] = sorted(state.methods)
-    document["items"] = [item.key for item in CONFIG_ITEMS]
+    document["items"] = [key for key in ITEMS if key in state.arm_items or held_by_service(state, key)]
     modes = description.modes_settable if description is not None else ()
     document["modes_settable"] = [ControlMode(mode).name for mode in modes]
     return document

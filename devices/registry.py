@@ -10,6 +10,7 @@ from devices.adapter_class import AdapterAbout, AdapterClass
 BUILT_IN: dict[str, str] = {
     "kortex": "devices.kortex:KortexArm",
     "mqtt_agent": "devices.mqtt_agent:MqttAgents",
+    "ros2": "devices.ros2:Ros2Arm",
     "simulated": "devices.simulated:SimulatedArm",
 }
 """`module:class` by name."""

@@ -76,7 +76,10 @@ class _Outer(NamedTuple):
 
     inputs: tuple[object, ...]
     joints: ArmJoints
+    given: Placed
+    """What the settings and their files say."""
     placed: Placed
+    """The same; its reports have what of the parameters makes no sense, too."""
     machine: tuple[Layer, ...]
     """Hard limits and files."""
     layers: tuple[Layer, ...]
@@ -111,7 +114,7 @@ class ArmLimits:
 
     @property
     def placed(self) -> Placed:
-        """What the settings and their files say about these joints."""
+        """What the settings and their files say about these joints; its reports tell of senseless parameters too."""
         return self._outer().placed
 
     @property
@@ -254,14 +257,16 @@ def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -
     description = description_of(state)
     joints = joints_of(description)
     same_place = before is not None and before.joints == joints and before.inputs[1] is state.sources
-    placed = before.placed if before is not None and same_place else place(state.sources, joints)
+    given = before.given if before is not None and same_place else place(state.sources, joints)
     by = ARM_USER if description.hard_source == "hard:device" else PROFILE_USER
     hard = kinova_layer(joints, description.hard_limits, Origin(description.hard_source, by, state.described_at_us))
-    files = [layer for layer in placed.layers if layer.kind in MACHINE_KINDS]
-    machine = Stack.of(joints, (hard, *files, *parameter_layers(joints, state, placed))).layers
-    site = [layer for layer in placed.layers if layer.kind is LayerKind.SITE]
+    files = [layer for layer in given.layers if layer.kind in MACHINE_KINDS]
+    parameters, doubts = parameter_layers(joints, state, given)
+    machine = Stack.of(joints, (hard, *files, *parameters)).layers
+    site = [layer for layer in given.layers if layer.kind is LayerKind.SITE]
     layers = (*machine, *application_layers(joints, state), *site)
-    return _Outer(inputs, joints, placed, machine, Stack.of(joints, layers).layers, {})
+    placed = given._replace(reports=(*given.reports, *doubts)) if doubts else given
+    return _Outer(inputs, joints, given, placed, machine, Stack.of(joints, layers).layers, {})
 
 
 def _bounds(outer: _Outer, measured: _Measured, description: Description) -> OuterBounds:

@@ -10,7 +10,7 @@ from handlers.config_items import ITEMS
 from handlers.items import admit, propose, read_slot
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.outcome import Answer, Proposal
-from handlers.parameter_checks import KEYS, QUANTITIES, parse_name
+from handlers.parameter_checks import KEYS, QUANTITIES, parse_name, present_parameters
 from handlers.request import Request
 from limits.ros2.parameters import FLAG_KEYS, parameter_name
 from limits.stack.layer import LayerKind
@@ -50,14 +50,14 @@ def get_parameters(state: ArmState, request: Request) -> Answer:
 
 
 def set_parameters(state: ArmState, request: Request) -> Proposal:
-    """SetJointParameters: all of them or none; parameters that are not named stay.
+    """SetJointParameters: all of them or none; parameters that are not named stay as `present_parameters` has them.
 
     Raises:
         BrokerError: as `admit`, then unknown_enum, malformed, implausible_value, out_of_limits.
     """
     admit(state, request, PARAMETERS_SLOT)
     change = as_message(request.params, JointParameterMap)
-    merged = JointParameterMap(_parameters(state.desired[PARAMETERS_SLOT]) | change.parameters)
+    merged = JointParameterMap(present_parameters(state) | change.parameters)
     return propose(_ITEM, state, PARAMETERS_SLOT, merged)
 
 

@@ -4,7 +4,7 @@ A value counts as it was read; what was accepted and is not read back yet counts
 binds number by number. What is desired and was overwritten by another writer counts no more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,8 +19,9 @@ from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS as VECTORS
 from limits.kinova_limits import FIELDS as SOFT_ITEMS
 from limits.kinova_models import SOFT_LIMIT_MODES
-from limits.ros2.parameters import parameter_name
+from limits.ros2.parameters import SOFT_KEYS, WRAPAROUND, parameter_name
 from limits.ros2.store import ParameterStore
+from limits.ros2.validity import NUMBERS
 from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, Origin
 from limits.stack.sources import application_layer, kinova_layer, safety_layer
@@ -120,22 +121,64 @@ def safety_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[La
     return layers
 
 
-def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> list[Layer]:
-    """The limits that ROS parameters give; those of a file name it as their source as long as they are as it says."""
+def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> tuple[list[Layer], tuple[str, ...]]:
+    """The limits that ROS parameters give, and what of them makes no sense, in words; only an arm can hold such.
+
+    Those of a file name it as their source as long as they are as it says.
+    """
     layers: list[Layer] = []
+    doubts: list[str] = []
     for value, setter in values_of(state, PARAMETERS_SLOT, JointParameterMap):
-        if not value.parameters:
-            continue
-        given = limits_of_parameters(ParameterStore(value.parameters))
-        sourced = layers_of(joints, given, Format.ROS, _origin(_ROS_SOURCE, setter.last))
+        origin = _origin(_ROS_SOURCE, setter.last)
+        sourced, unusable = _usable_layers(joints, value.parameters, origin)
+        doubts += unusable
         origins = _parameter_origins(joints, value, setter, placed)
         layers += [
-            Layer(layer.kind, layer.origin, layer.ceilings, layer.mode, origins, layer.safeties)
-            for layer in sourced.layers
+            Layer(layer.kind, layer.origin, layer.ceilings, layer.mode, origins, layer.safeties) for layer in sourced
         ]
-    return layers
+    return layers, tuple(doubts)
 
 
+def _usable_layers(
+    joints: ArmJoints, parameters: Mapping[str, bool | float], origin: Origin
+) -> tuple[Sequence[Layer], list[str]]:
+    """The layers of parameters; where they make no sense, of those groups of them that do, and what is wrong."""
+    if not parameters:
+        return (), []
+    try:
+        return _layers_of_parameters(joints, parameters, origin), []
+    except LimitsError:
+        pass
+    usable: dict[str, bool | float] = {}
+    doubts = []
+    for joint in joints.names:
+        for keys in _GROUPS:
+            names = [parameter_name(joint, key) for key in keys]
+            group = {name: parameters[name] for name in names if name in parameters}
+            try:
+                if group:
+                    _layers_of_parameters(joints, group, origin)
+            except LimitsError as error:
+                doubts.append(f"{origin.source}: {error}; it does not count")
+            else:
+                usable |= group
+    return (_layers_of_parameters(joints, usable, origin) if usable else ()), doubts
+
+
+def _layers_of_parameters(
+    joints: ArmJoints, parameters: Mapping[str, bool | float], origin: Origin
+) -> tuple[Layer, ...]:
+    return layers_of(joints, limits_of_parameters(ParameterStore(parameters)), Format.ROS, origin).layers
+
+
+_GROUPS = (
+    *(
+        (f"has_{quantity}_limits", *keys, *((WRAPAROUND,) if quantity == "position" else ()))
+        for quantity, keys in NUMBERS.items()
+    ),
+    SOFT_KEYS,
+)
+"""Keys of the ROS parameters that make sense together or not at all."""
 _ROS_SOURCE = "ros:parameters"
 
 

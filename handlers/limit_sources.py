@@ -11,7 +11,7 @@ from limits.conversion.layers import layers_of
 from limits.conversion.skeleton import limits_of_model
 from limits.conversion.urdf import limits_of_robot
 from limits.errors import LimitsError
-from limits.formats.urdf_records import UrdfRobot
+from limits.formats.urdf_records import JointType, UrdfRobot
 from limits.intrinsic.skeleton_model import SkeletonModel
 from limits.ros2.parameters import FLAG_KEYS, HARD_KEYS, SOFT_KEYS, joint_names, load_joint_limits, parameter_name
 from limits.ros2.store import ParameterStore
@@ -19,6 +19,7 @@ from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, Origin
 from limits.stack.matching import match_joints
 from limits.stack.sources import site_layer
+from schema.arms import Description, JointInfo
 from schema.intrinsic import DynamicLimitsCheckMode
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 
@@ -99,6 +100,27 @@ def place(sources: LimitSources, joints: ArmJoints) -> Placed:
         f"ros:{sources.ros_file}",
         tuple(reports),
     )
+
+
+_TYPES = frozenset({JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC})
+"""What a joint of an arm can be."""
+
+
+def with_joint_types(description: Description, sources: LimitSources) -> Description:
+    """The description of an arm with a type for every joint: where the arm tells none that of the URDF, or revolute."""
+    if all(joint.type for joint in description.joints):
+        return description
+    names = tuple(joint.name for joint in description.joints)
+    given = [] if sources.urdf is None else [joint for joint in sources.urdf.joints if joint.type in _TYPES]
+    try:
+        order = match_joints(names, [joint.name for joint in given]).order
+    except LimitsError:  # joints that stand twice are refused when the sources are placed
+        order = (None,) * len(names)
+    found = (JointType.REVOLUTE if index is None else given[index].type for index in order)
+    joints = tuple(
+        JointInfo(joint.name, joint.type or kind.value) for joint, kind in zip(description.joints, found, strict=True)
+    )
+    return msgspec.structs.replace(description, joints=joints)
 
 
 def _safety_of(joints: ArmJoints, layers: Sequence[Layer]) -> dict[str, JointSafetyGains]:

@@ -1,6 +1,6 @@
 """Check of the ROS parameters of an arm: known names, right types, limits that make sense inside the machine's."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from handlers.arm_limits import limits_of
@@ -46,6 +46,13 @@ QUANTITIES = {
 EXPECTED = {True: "a flag", False: "a number"}
 
 
+def present_parameters(state: ArmState) -> dict[str, bool | float]:
+    """What a change leaves as it is where it does not say otherwise: the wishes under way, else what an arm holds."""
+    held_by_arm = PARAMETERS_SLOT[0] in state.arm_items
+    values = state.reported if held_by_arm and not state.pending.get(PARAMETERS_SLOT) else state.desired
+    return as_message(values[PARAMETERS_SLOT], JointParameterMap).parameters
+
+
 class ParameterName(NamedTuple):
     """A name in its parts."""
 
@@ -75,7 +82,7 @@ def parameters_within_system(state: ArmState, message: JointParameterMap) -> tup
     Raises:
         BrokerError: unknown_enum, malformed, out_of_limits; the violation names the joint.
     """
-    before = as_message(state.desired[PARAMETERS_SLOT], JointParameterMap).parameters
+    before = present_parameters(state)
     changed = {name: value for name, value in message.parameters.items() if before.get(name) is not value}
     names = {name: parse_name(state, name) for name in changed}
     for name, value in changed.items():
@@ -85,7 +92,8 @@ def parameters_within_system(state: ArmState, message: JointParameterMap) -> tup
                 f"parameters.{name}: {value!r} is {EXPECTED[not flag]}, {EXPECTED[flag]} is needed. {NOTHING_CHANGED}"
             )
             raise BrokerError("malformed", text, (_violation(state, name, float(value)),))
-    _check_records(state, message)
+    joints = {parts.joint: None for parts in names.values()}
+    _check_records(state, tuple(joints), message)
     refuse(state, _beyond_machine(state, message, names))
     return ()
 
@@ -97,10 +105,10 @@ def _violation(state: ArmState, name: str, got: float, bound: float = 0.0, relat
     return Violation(f"parameters.{name}", got, bound, "", relation, "rule:ros", column + 1, joint)
 
 
-def _check_records(state: ArmState, message: JointParameterMap) -> None:
-    """Refuse parameters that together give no usable limits of a joint."""
+def _check_records(state: ArmState, joints: Sequence[str], message: JointParameterMap) -> None:
+    """Refuse parameters that together give no usable limits of one of these joints."""
     try:
-        load_joint_limits(limits_of(state).joints.names, ParameterStore(message.parameters))
+        load_joint_limits(joints, ParameterStore(message.parameters))
     except LimitsError as error:
         name = parameter_name(str(error.joint), str(error.key))
         text = f"parameters.{name}: {error.reason}. {NOTHING_CHANGED}"

@@ -11,7 +11,7 @@ Slot = tuple[str, int]
 
 
 class JointInfo(msgspec.Struct, frozen=True):
-    """One joint: name and type (`revolute`, `continuous`, `prismatic`)."""
+    """One joint: name and type (`revolute`, `continuous`, `prismatic`; empty where the arm does not tell)."""
 
     name: str
     type: str
@@ -20,8 +20,9 @@ class JointInfo(msgspec.Struct, frozen=True):
 class Description(msgspec.Struct, frozen=True):
     """What an arm is, read at each connect.
 
-    `hard_limits` in deg/s, deg/s², m/s, deg/s; `hard_source` is `hard:device` when the arm told them, else
-    `hard:profile`. `modes_settable` are the control modes the arm takes a request for. `payload_max` in kg, 0 unknown.
+    `hard_limits` in deg/s, deg/s², m/s, deg/s; `hard_source` is `hard:device` when the arm told them, `hard:profile`
+    when its model's profile did, empty when the arm has none: no such limit binds. `modes_settable` are the control
+    modes the arm takes a request for. `payload_max` in kg, 0 unknown.
     """
 
     model: str

@@ -134,6 +134,7 @@ class Stage:
                     await self._stop.wait()
                 finally:
                     await service.close(drain=True)
+                    await self.session.adapter.close()
         finally:
             store.close()
 

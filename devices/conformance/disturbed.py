@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, ArmUnreadableError
@@ -140,10 +140,15 @@ async def sees_garbage(rig: Rig) -> None:
     slot, example = rig.traits.slot, rig.traits.example
     before = await rig.arm.read(slot)
     await rig.inject(Fault("garbage"))
-    calls = (rig.arm.read(slot), rig.arm.read_all(), rig.arm.write(commands.set(slot, example.value)))
+    command = commands.set(slot, example.value)
+    calls: tuple[Callable[[], Awaitable[object]], ...] = (
+        partial(rig.arm.read, slot),
+        rig.arm.read_all,
+        partial(rig.arm.write, command),
+    )
     for call in calls:
         try:
-            answer = await call
+            answer = await call()
         except ArmUnreadableError as error:
             expect(str(error), "unreadable without a text")
         else:
@@ -277,5 +282,5 @@ async def shuts_down_during_a_write(rig: Rig) -> None:
         expect(unknown, f"the write ended with {error!r}")
     else:
         raise FailedError("the write counts as done")
-    await asyncio.sleep(0)
+    await expect_away(rig.arm.read(rig.traits.slot), "read of a closed arm")
     expect(len(rig.heard.notices) == told, f"told after it was closed: {rig.heard.notices[told:]}")

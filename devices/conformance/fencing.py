@@ -44,6 +44,7 @@ async def answers_the_same_reset_again(rig: Rig) -> None:
     slot = next(slot for slot in rig.traits.values if slot[0] in rig.traits.resettable)
     command = Command(epoch, 1, Verb.RESET, slot, None)
     default = await rig.arm.write(command)
+    expect(default is not None, "a reset answered nothing")
     other = rig.traits.values[slot].other
     await rig.inject(Fault("foreign_change", slot=slot, value=other))
     answer = await rig.arm.write(command)

@@ -21,7 +21,7 @@ async def connects(rig: Rig) -> None:
     for list_name in ("joint_speed_limits", "joint_acceleration_limits"):
         count = len(getattr(limits, list_name))
         expect(count in (0, len(names)), f"{list_name} has {count} values for {len(names)} joints")
-    expect(first.hard_source in ("hard:device", "hard:profile"), f"hard_source {first.hard_source!r}")
+    expect(first.hard_source in ("", "hard:device", "hard:profile"), f"hard_source {first.hard_source!r}")
     expect(first == again, f"another description at the second connect: {again} instead of {first}")
 
 

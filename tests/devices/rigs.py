@@ -11,9 +11,11 @@ from devices.conformance import BEHAVIOURS, Behaviour, Rig
 from devices.conformance.adapter_rig import AdapterRig
 from devices.conformance.kinova import KINOVA
 from devices.conformance.run import MakeRig
+from devices.ros2 import rig as ros2_rig
 from devices.simulated import SimulatedArm
 from tests.devices.kortex.rig import make_kortex
 from tests.devices.mqtt_agent.memory_bus import make_mqtt_agent
+from tests.ros_nodes import DOMAIN, ros_missing, ros_python
 from tests.virtual_plant import PatientLoop
 
 
@@ -37,6 +39,11 @@ async def make_simulated(directory: Path) -> Rig:
     return AdapterRig(SimulatedArm, directory, KINOVA, model="gen3_7dof")
 
 
+async def make_ros2(directory: Path) -> Rig:
+    """A real lifecycle node, in the environment of ROS."""
+    return await ros2_rig.make(directory, "", {"python": ros_python(), "domain": DOMAIN})
+
+
 def _hold_clock(store: Store) -> None:
     """Let virtual time stand while a store writes."""
     loop = asyncio.get_running_loop()
@@ -51,5 +58,6 @@ RIGS: dict[str, RigKind] = {
     "simulated": RigKind(make_simulated),
     "mqtt_agent": RigKind(make_mqtt_agent),
     "kortex (fake)": RigKind(make_kortex, real=True),
+    "ros2": RigKind(make_ros2, real=True, missing=ros_missing),
 }
 """By name; `scripts/suite` shows them in this order."""
