@@ -9,7 +9,7 @@ import structlog
 
 from broker.arm_session import ArmSession
 from broker.ledger import Ledger
-from broker.settler import Settler
+from broker.parking import Parking
 from handlers.arm_state import Hold
 from handlers.outcome import AccessOrder, AuthorityOrder, HoldOrder
 from handlers.request import Request
@@ -44,14 +44,14 @@ class Authorities:
     def __init__(
         self,
         ledger: Ledger,
-        settler: Settler,
+        parking: Parking,
         loop: asyncio.AbstractEventLoop,
         *,
         describe: Callable[[ArmSession], None],
         release: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
-        self._settler = settler
+        self._parking = parking
         self._loop = loop
         self._describe = describe
         self._release = release
@@ -131,7 +131,7 @@ class Authorities:
         self._ledger.documents.mark(session, "presence")
         self._ledger.store.batch.on_commit(partial(self._describe, session))
         self._ledger.store.flush_soon()
-        self._settler.stop_waiting(session)
+        self._parking.stop_waiting(session)
         self._release(session)
 
     def watch(self, session: ArmSession) -> None:

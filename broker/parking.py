@@ -65,7 +65,25 @@ class Parking:
         """A change that an earlier run held stays held."""
         self.place(session, job, Park("it was held before the service restarted", (), held=True))
 
-    def explain(self, session: ArmSession) -> None:
+    def barred(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change cannot begin; then it is parked or ended, and the caller takes it out of the queue."""
+        obstacle = self._obstacles.of(session, job)
+        if isinstance(obstacle, Park):
+            self.park(session, job, obstacle)
+        elif obstacle is not None:
+            self._endings.failed(session, job, obstacle.error, obstacle.cause, None)
+        return obstacle is not None
+
+    def stop_waiting(self, session: ArmSession) -> None:
+        """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
+        self._explain(session)
+        for job in session.waiting():
+            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+                continue
+            if not self._obstacles.free(session, job) and self.barred(session, job):
+                session.jobs.remove(job)
+
+    def _explain(self, session: ArmSession) -> None:
         """What keeps the parked changes may be another reason than when they were parked."""
         for job in session.parked:
             obstacle = self._obstacles.of(session, job)
