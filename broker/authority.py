@@ -46,7 +46,6 @@ class Authorities:
         ledger: Ledger,
         parking: Parking,
         loop: asyncio.AbstractEventLoop,
-        *,
         describe: Callable[[ArmSession], None],
         release: Callable[[ArmSession], None],
     ) -> None:
