@@ -130,8 +130,7 @@ class MqttDeviceBus:
 
     async def _connect(self) -> MqttLink:
         self._link = link = self._make_link()
-        link.on_session(self._on_session)
-        link.on_lost(self._on_lost)
+        link.on_session(self._on_session, self._on_lost)
         await link.open()
         return link
 

@@ -35,8 +35,13 @@ _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: 
 
 EFFECTIVE = "effective"
 NAMES = ("config", "reported", "mode", EFFECTIVE, "presence")
+_RANKS = {"presence": 0, EFFECTIVE: 2}
 _LIMITING = frozenset({"config", "reported"})
 """Documents whose values limits are made of: with them the effective limits may change."""
+
+
+def _rank(key: tuple[str, str]) -> int:
+    return _RANKS.get(key[1], 1)
 
 
 def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
@@ -129,8 +134,9 @@ class Documents:
             self._look_at(max(now + spent_s + pause_s, min(self._due.values())))
 
     def _ready(self, now: float) -> list[tuple[str, str]]:
-        """What may be sent now, in the order in which it changed."""
-        return [key for key, due in self._due.items() if due <= now and key not in self._under_way]
+        """What may be sent now: who is there first, what takes longest last, else in the order in which it changed."""
+        ready = [key for key, due in self._due.items() if due <= now and key not in self._under_way]
+        return sorted(ready, key=_rank)
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""

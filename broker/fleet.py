@@ -32,7 +32,7 @@ class Fleet:
         self._handles = handles
         self._bus = bus
         self._fleets: dict[str, ArmFleet] = {}
-        self._open: dict[str, ArmAdapter] = {}
+        self._open: dict[str, ArmSession] = {}
         self._authorities: dict[str, str] = {}
         self.digests: dict[str, bytes] = {}
         """What the files of each arm held when it was opened."""
@@ -79,12 +79,12 @@ class Fleet:
             fleet = self._fleets[arm.adapter] = adapters.open_fleet(context)
             self._authorities[arm.adapter] = adapters.about.authority
         self._files.sources(arm)
-        adapter = self._open[arm.id] = guard(arm.id, fleet.arm(arm.id, arm.model, options_of(self._settings, arm)))
-        return adapter
+        return guard(arm.id, fleet.arm(arm.id, arm.model, options_of(self._settings, arm)))
 
     def _equip(self, session: ArmSession, arm: ArmSettings, adapter: ArmAdapter) -> None:
         """What the settings and the adapter say of an arm."""
         state = session.state
+        self._open[arm.id] = session
         session.adapter, session.model = adapter, arm.model
         state.adapter, state.model = arm.adapter, arm.model
         state.methods = adapter.methods | SERVICE_METHODS
@@ -110,8 +110,8 @@ class Fleet:
 
     async def close(self) -> None:
         """Close every adapter, then what they share."""
-        for adapter in self._open.values():
-            await adapter.close()
+        for session in self._open.values():
+            await session.adapter.close()
         self._open.clear()
         self.close_unused(())
 

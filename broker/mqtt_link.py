@@ -190,11 +190,11 @@ class MqttLink(Protocol):
         Raises LinkDownError, LinkFullError or LinkRejectedError; then nothing was published.
         """
 
-    def on_session(self, callback: Callable[[bool], None]) -> None:
-        """Call `callback(session_present)` after each connection, the first included, once publishing is possible."""
+    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
+        """Call `callback(session_present)` after each connection, the first included, once publishing is possible.
 
-    def on_lost(self, callback: Callable[[], None]) -> None:
-        """Call `callback()` after each loss of a connection, once publishing is impossible; not by `close`."""
+        And `lost()` after each loss of one, once publishing is impossible; not at `close`.
+        """
 
     async def close(self, *, will: bool = False) -> None:
         """End the connection for good, without the will or (`will`) leaving it to be published. Idempotent."""

@@ -89,13 +89,11 @@ class MqttiumLink:
         """Whether publishing is possible: connected and subscribed."""
         return self._connection is not None and self._connection.client.is_connected
 
-    def on_session(self, callback: Callable[[bool], None]) -> None:
-        """Call `callback(session_present)` after each connection."""
+    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
+        """Call `callback(session_present)` after each connection, and `lost()` after each loss of one."""
         self._callbacks.append(callback)
-
-    def on_lost(self, callback: Callable[[], None]) -> None:
-        """Call `callback()` after each loss of a connection."""
-        self._lost_callbacks.append(callback)
+        if lost is not None:
+            self._lost_callbacks.append(lost)
 
     async def open(self) -> bool:
         """Connect and subscribe; return whether the MQTT server still had the session."""

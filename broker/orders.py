@@ -81,7 +81,7 @@ class Orders:
                 return Answer({}, Stage.STORED)
             case ArmOrder():
                 self._confirm_arm(session, request.author)
-                return Answer(Empty(), Stage.STORED)
+                return Answer({}, Stage.STORED)
             case HistoryQuery():
                 return self._history(session, order)
             case EventsQuery():

@@ -77,8 +77,11 @@ class GuardedArm:
         self._sink: Callable[[Notice], None] = _nobody
 
     async def connect(self) -> Description:
-        """See `ArmAdapter.connect`."""
-        return await self._counted(self._arm.connect(), self.deadlines.connect_s)
+        """See `ArmAdapter.connect`; an arm may say only now what it can do."""
+        description = await self._counted(self._arm.connect(), self.deadlines.connect_s)
+        arm = self._arm
+        self.resolution_rad, self.methods, self.items = arm.resolution_rad, arm.methods, arm.items
+        return description
 
     async def read_all(self) -> Snapshot:
         """See `ArmAdapter.read_all`."""

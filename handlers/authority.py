@@ -120,6 +120,8 @@ def _foreseen(state: ArmState, outcome: Outcome) -> str:
     direction = "loosening" if outcome.loosening else "tightening"
     if held_by_service(state, outcome.slot[0]):
         return f"the change would be in force at once, as a {direction}"
+    if state.held:
+        return f"the change would wait, as a {direction}: {state.arm} is held"
     if not state.online:
         return f"the change would wait, as a {direction}: {state.arm} is not connected"
     if not state.ready:

@@ -8,6 +8,7 @@ from handlers.config_items import CONFIG_ITEMS, ConfigItem, held_by_service, slo
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.items import check_known, check_presence, held_arm
 from handlers.outcome import Restoration
+from handlers.plain_params import known_only, plain_params
 from handlers.refusals import NOTHING_CHANGED
 from handlers.request import Request
 from handlers.settling import Ending
@@ -71,8 +72,9 @@ def restore_factory(state: ArmState, request: Request) -> Restoration:
     """RestoreFactory: a loosening of the whole arm; never pending.
 
     Raises:
-        BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
+        BrokerError: unknown_field, busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
+    known_only(plain_params(request), ())
     check_known(state)
     if state.held:
         raise held_arm(state)

@@ -76,12 +76,13 @@ def discard_pending(state: ArmState, request: Request) -> DiscardOrder:
     return DiscardOrder(rev)
 
 
-def confirm_arm(state: ArmState, _request: Request) -> ArmOrder:
+def confirm_arm(state: ArmState, request: Request) -> ArmOrder:
     """ConfirmArm: the arm that answers is adopted.
 
     Raises:
         BrokerError: arm_not_read; held: its limits cannot be used; revision_conflict: it is not held; arm_away.
     """
+    known_only(plain_params(request), ())
     if state.unfit:
         raise held_arm(state)
     if not state.adopted:

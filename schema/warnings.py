@@ -3,8 +3,8 @@
 WARNINGS: dict[str, str] = {
     "UNIT_SUSPECT": "The values look like radians where degrees are meant.",
     "TOOL_MASS_DROPPED": "The tool had a mass before; the new one has none.",
-    "DEVICE_DISCONNECTED": "The arm is not connected; the values are the last that were read.",
-    "DEVICE_NOT_READY": "The arm is not ready.",
+    "DEVICE_DISCONNECTED": "The arm is not connected: values are the last that were read, changes wait for its return.",
+    "DEVICE_NOT_READY": "The arm cannot take the change now: it waits until the arm is ready, or somebody decides.",
     "ROUNDED": "The arm holds the value rounded to its resolution.",
     "CLAMPED": "The arm took less than was asked.",
     "RESPONSE_TOPIC_IGNORED": "The Response Topic is none of the user's reply topics; the default was used.",

@@ -108,11 +108,11 @@ class Mosquitto:
 
 
 def make_plant(folder: Path) -> Mosquitto:
-    """A Mosquitto with the shipped configuration and ACL, and users alice, bob, sam, and svc, the service.
+    """A Mosquitto with the shipped configuration and ACL, users alice, bob, sam, the arm r12, and svc, the service.
 
     What differs from an installation is the file that belongs to the site: port, paths, no TLS.
     """
-    passwords = {user: secrets.token_hex(8) for user in ("alice", "bob", "sam", "svc")}
+    passwords = {user: secrets.token_hex(8) for user in ("alice", "bob", "sam", "svc", "r12")}
     write_passwords(folder / "passwords", passwords)
     shipped = (SHIPPED / "armbroker.conf").read_text()
     if SITE not in shipped:

@@ -1,7 +1,9 @@
 """A process of agents: one simulated arm behind each, all of them remembered in one directory."""
 
 import asyncio
+import contextlib
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ import structlog
 from broker.agent.connection import AgentConnection, AgentLogin
 from broker.agent.faults import Bender, Misbehaviour, obey_input
 from broker.agent.numbers import SessionNumbers
-from devices.simulated import SimulatedFleet, SimulatedStore
+from devices.simulated import SimulatedArm, SimulatedFleet, SimulatedStore
 
 log = structlog.get_logger()
 
@@ -41,28 +43,37 @@ async def serve(settings: AgentSettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    fleet = SimulatedFleet(SimulatedStore(settings.directory))
-    numbers = SessionNumbers(settings.directory)
-    options = {"latency_ms": settings.latency_ms}
-    arms = {name: fleet.arm(name, settings.model, options) for name in settings.arms}
+    with (
+        contextlib.closing(SimulatedFleet(SimulatedStore(settings.directory))) as fleet,
+        contextlib.closing(SessionNumbers(settings.directory)) as numbers,
+    ):
+        arms = {name: fleet.arm(name, settings.model, {"latency_ms": settings.latency_ms}) for name in settings.arms}
+        try:
+            await _serve(settings, arms, numbers, stop)
+        finally:
+            for arm in arms.values():
+                await arm.close()
+
+
+async def _serve(
+    settings: AgentSettings, arms: Mapping[str, SimulatedArm], numbers: SessionNumbers, stop: asyncio.Event
+) -> None:
+    """Run the agents of these arms until `stop`."""
     benders = {name: Bender() for name in arms}
     agents = {
         name: AgentConnection(name, arm, settings.login, numbers, bend=benders[name].bend) for name, arm in arms.items()
     }
     log.info("agents_started", arms=len(agents))
+    tasks = {asyncio.create_task(agent.serve(stop), name=name) for name, agent in agents.items()}
+    obeying: asyncio.Task[None] | None = None
+    if settings.faults:
+        misbehaviour = Misbehaviour(arms, benders, lambda name, said: agents[name].say(said))
+        obeying = asyncio.create_task(obey_input(misbehaviour))
     try:
-        tasks = {asyncio.create_task(agent.serve(stop), name=name) for name, agent in agents.items()}
-        if settings.faults:
-            misbehaviour = Misbehaviour(arms, benders, lambda name, said: agents[name].say(said))
-            obeying = asyncio.create_task(obey_input(misbehaviour))
         await _until(stop, tasks)
-        if settings.faults:
-            obeying.cancel()
     finally:
-        for arm in arms.values():
-            await arm.close()
-        fleet.close()
-        numbers.close()
+        if obeying is not None:
+            obeying.cancel()
 
 
 async def _until(stop: asyncio.Event, tasks: set[asyncio.Task[None]]) -> None:

@@ -12,12 +12,16 @@ from devices.adapter import (
     ArmAwayError,
     ArmError,
     ArmRefusedError,
+    Command,
     LinkState,
     Notice,
     Reread,
 )
 from devices.mqtt_agent.birth import Birth, write_birth
 from devices.mqtt_agent.commands import (
+    AckHead,
+    Fence,
+    Key,
     Order,
     UnfitOrderError,
     read_order,
@@ -30,6 +34,7 @@ from devices.mqtt_agent.reports import write_change, write_readiness
 from devices.refusals import refused
 from schema.arms import Description, Verb
 from schema.codecs.times import format_time
+from schema.messages import Message
 
 log = structlog.get_logger()
 
@@ -58,13 +63,14 @@ class AgentSession:
         self._arm = arm
         self._say = say
         self._description: Description | None = None
+        self._fence: Fence = (0, 0)
         self._link = LinkState(online=True, ready=True)
         self._reports = 0
         self._waiting: asyncio.Queue[tuple[Order, float]] = asyncio.Queue(QUEUE_MOST)
 
     def begin(self, number: int, description: Description) -> None:
         """Say who the arm is."""
-        self.number, self._description = number, description
+        self.number, self._description, self._fence = number, description, description.fence
         self._say_birth(description)
         if not self._link.online:
             self.ended.set()
@@ -87,10 +93,10 @@ class AgentSession:
         except UnreadableError as error:
             log.warning("command_unreadable", why=str(error))
         except UnfitOrderError as error:
-            self._ack(write_refusal(self.number, error.key, refused("INVALID_PARAM", str(error))))
+            self._ack(write_refusal(self._head(error.key), refused("INVALID_PARAM", str(error))))
         except asyncio.QueueFull:
             text = f"{QUEUE_MOST} commands wait already"
-            self._ack(write_refusal(self.number, order.key, refused("DEVICE_NOT_READY", text)))
+            self._ack(write_refusal(self._head(order.key), refused("DEVICE_NOT_READY", text)))
 
     def _meant_for_us(self, order: Order) -> Order:
         if order.session != self.number:
@@ -103,27 +109,34 @@ class AgentSession:
             order, expires = await self._waiting.get()
             if asyncio.get_running_loop().time() >= expires:
                 text = f"not begun within {order.expires_in_ms} ms"
-                self._ack(write_refusal(self.number, order.key, refused("METHOD_TIMEOUT", text)))
+                self._ack(write_refusal(self._head(order.key), refused("METHOD_TIMEOUT", text)))
                 continue
             try:
                 self._ack(await self._answer(order))
             except ArmRefusedError as error:
-                self._ack(write_refusal(self.number, order.key, error))
+                self._ack(write_refusal(self._head(order.key), error))
             except ArmAwayError as error:
-                self._ack(write_refusal(self.number, order.key, refused("DEVICE_DISCONNECTED", str(error))))
+                self._ack(write_refusal(self._head(order.key), refused("DEVICE_DISCONNECTED", str(error))))
             except ArmError as error:
                 log.warning("no_answer", why=str(error))
 
     async def _answer(self, order: Order) -> bytes:
         """Carry out a command and give its acknowledgement; the arm itself keeps the fence and its last answer."""
         if order.command is not None:
-            taken = await self._arm.write(order.command)
-            value = taken if order.command.verb is Verb.RESET else None
-            return write_done(self.number, order.key, order.slot, value)
+            taken = await self._write(order.command)
+            return write_done(self._head(order.key), order.slot, taken if order.command.verb is Verb.RESET else None)
         if order.slot is None:
             snapshot = await self._arm.read_all()
-            return write_all(self.number, order.key, snapshot.items)
-        return write_done(self.number, order.key, order.slot, await self._arm.read(order.slot))
+            return write_all(self._head(order.key), snapshot.items)
+        return write_done(self._head(order.key), order.slot, await self._arm.read(order.slot))
+
+    async def _write(self, command: Command) -> Message | None:
+        """Hand a command to the arm: it counts as given from here on, whatever comes of it."""
+        self._fence = max(self._fence, (command.epoch, command.cmd_seq))
+        return await self._arm.write(command)
+
+    def _head(self, key: Key) -> AckHead:
+        return AckHead(self.number, key, self._fence)
 
     def _ack(self, payload: bytes) -> None:
         self._say(Said("ack", payload))

@@ -61,13 +61,11 @@ class MemoryLink:
         self._lost_callbacks: list[Callable[[], None]] = []
         self._news = asyncio.Event()
 
-    def on_session(self, callback: Callable[[bool], None]) -> None:
+    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
         """See `MqttLink`."""
         self._callbacks.append(callback)
-
-    def on_lost(self, callback: Callable[[], None]) -> None:
-        """See `MqttLink`."""
-        self._lost_callbacks.append(callback)
+        if lost is not None:
+            self._lost_callbacks.append(lost)
 
     async def open(self) -> bool:
         """See `MqttLink`."""

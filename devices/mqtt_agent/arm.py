@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 import structlog
 
 from devices.adapter import (
     ArmAwayError,
+    ArmRefusedError,
     ArmTimeoutError,
     ArmUnreadableError,
     Command,
@@ -24,7 +26,7 @@ from devices.mqtt_agent.commands import Ack, all_values, read_ack
 from devices.mqtt_agent.documents import UnreadableError
 from devices.mqtt_agent.reports import read_report
 from devices.mqtt_agent.sessions import Sessions
-from devices.mqtt_agent.values import AGENT_ITEMS, SLOTS, fits, from_value
+from devices.mqtt_agent.values import fits, from_value, require_slot
 from devices.refusals import refused
 from schema.arms import Description, Slot, Verb
 from schema.messages import Message
@@ -36,6 +38,8 @@ MESSAGES_MOST = 200
 UNHEARD_S = 5.0
 REREAD_S = 1.0
 """Shortest time between two readings of everything for the sake of lost reports."""
+PROBE: Slot = ("control_mode", 0)
+"""What is read to see whether an arm answers."""
 _PRESENCE = ("birth", "death")
 
 
@@ -72,18 +76,26 @@ class MqttAgentArm:
         self._sink = sink
 
     async def connect(self) -> Description:
-        """See `ArmAdapter.connect`; waits for a birth only while retained ones may still be on their way."""
+        """See `ArmAdapter.connect`; waits for a birth only while retained ones may still be on their way.
+
+        A birth may be old: the arm has to answer, and to say which command it was given last.
+        """
         loop = asyncio.get_running_loop()
         if self._current is None and self._up_since is not None and not self._unreadable:
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.add(future)
             await asyncio.wait([future], timeout=max(0.0, self._up_since + self.deadlines.connect_s - loop.time()))
             self._waiting.discard(future)
-        self._told_online = self._current is not None
+        self._told_online = False
         birth = self._alive()
-        if not birth.ready:
+        try:
+            ack = await self._calls.read(birth.session, PROBE, self.deadlines.read_s)
+        except ArmRefusedError as error:
+            raise ArmTimeoutError(f"{self._name} refuses to be read: {error}") from error
+        self._told_online = True
+        if self._current is not None and not self._current.ready:
             self._tell_readiness()
-        return birth.description
+        return msgspec.structs.replace(birth.description, fence=max(birth.description.fence, ack.fence))
 
     async def read_all(self) -> Snapshot:
         """See `ArmAdapter.read_all`."""
@@ -96,13 +108,13 @@ class MqttAgentArm:
 
     async def read(self, slot: Slot) -> Message:
         """See `ArmAdapter.read`."""
-        _require_slot(slot)
+        require_slot(slot)
         ack = await self._calls.read(self._alive().session, slot, self.deadlines.read_s)
         return self._value(slot, ack)
 
     async def write(self, command: Command) -> Message | None:
         """See `ArmAdapter.write`; the arm does not begin it once the deadline is over."""
-        _require_slot(command.slot)
+        require_slot(command.slot)
         if command.verb is Verb.SET and not fits(command.slot, command.value):
             raise refused("INVALID_PARAM", f"{command.slot[0]}: the value is none of slot {command.slot[1]}")
         ack = await self._calls.write(self._alive().session, command, self.deadlines.write_s)
@@ -280,15 +292,3 @@ class MqttAgentArm:
     def _tell(self, notice: Notice) -> None:
         if self._sink is not None:
             self._sink(notice)
-
-
-def _require_slot(slot: Slot) -> None:
-    """Refuse what no arm of this protocol has.
-
-    Raises:
-        ArmRefusedError: no such item, or no such slot of it.
-    """
-    if slot[0] not in AGENT_ITEMS:
-        raise refused("UNSUPPORTED_METHOD", f"no config item {slot[0]}")
-    if slot not in SLOTS:
-        raise refused("METHOD_FAILED", f"mode {slot[1]} takes no {slot[0]}")

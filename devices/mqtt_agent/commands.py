@@ -25,6 +25,8 @@ from schema.messages import Message
 
 EXPIRES_MOST_MS = 3_600_000
 
+Fence = tuple[int, int]
+"""The highest (epoch, cmd_seq) that an arm was ever given."""
 Key = tuple[int, ...]
 """What an acknowledgement is for: `(epoch, cmd_seq)` of a write, or `(read,)`."""
 
@@ -53,6 +55,7 @@ class Ack(NamedTuple):
 
     session: int
     key: Key
+    fence: Fence
     refusal: ArmRefusedError | None
     value: Any
     items: Any
@@ -93,6 +96,7 @@ class _Error(msgspec.Struct):
 class _Ack(msgspec.Struct):
     session: Number
     ok: bool
+    fence: tuple[Number0, Number0]
     epoch: Number0 | None = None
     cmd_seq: Number0 | None = None
     read: Number | None = None
@@ -159,22 +163,34 @@ def _order(given: _Command, key: Key) -> Order:
     return Order(given.session, key, given.expires_in_ms, Command(key[0], key[1], verb, slot, value), slot)
 
 
-def write_done(session: int, key: Key, slot: Slot | None = None, value: Message | None = None) -> bytes:
+class AckHead(NamedTuple):
+    """What every acknowledgement begins with: the arm's session, what it answers, and the arm's fence."""
+
+    session: int
+    key: Key
+    fence: Fence
+
+    def document(self, *, ok: bool, **more: Any) -> bytes:
+        """The payload of an acknowledgement."""
+        head = {"session": self.session, **_key_fields(self.key), "ok": ok, "fence": list(self.fence)}
+        return write_document({**head, **more})
+
+
+def write_done(head: AckHead, slot: Slot | None = None, value: Message | None = None) -> bytes:
     """The acknowledgement of a write that took effect, or of a read, with the value."""
-    plain = None if slot is None or value is None else to_value(slot, value)
-    return write_document({"session": session, **_key_fields(key), "ok": True, "value": plain})
+    return head.document(ok=True, value=None if slot is None or value is None else to_value(slot, value))
 
 
-def write_all(session: int, key: Key, items: Mapping[Slot, Message]) -> bytes:
+def write_all(head: AckHead, items: Mapping[Slot, Message]) -> bytes:
     """The acknowledgement of a reading of everything."""
     rows = [{**_slot_fields(slot), "value": to_value(slot, value)} for slot, value in items.items()]
-    return write_document({"session": session, **_key_fields(key), "ok": True, "items": rows})
+    return head.document(ok=True, items=rows)
 
 
-def write_refusal(session: int, key: Key, error: ArmRefusedError) -> bytes:
+def write_refusal(head: AckHead, error: ArmRefusedError) -> bytes:
     """The acknowledgement of a command that was refused."""
     told = {"code": error.code, "sub_code": error.sub_code, "name": error.name, "text": cut(str(error))}
-    return write_document({"session": session, **_key_fields(key), "ok": False, "error": told})
+    return head.document(ok=False, error=told)
 
 
 def read_ack(payload: bytes) -> Ack:
@@ -190,7 +206,7 @@ def read_ack(payload: bytes) -> Ack:
     refusal = None
     if (error := given.error) is not None:
         refusal = ArmRefusedError(error.code, error.sub_code, error.name, cut(error.text))
-    return Ack(given.session, key, refusal, given.value, given.items)
+    return Ack(given.session, key, given.fence, refusal, given.value, given.items)
 
 
 def all_values(ack: Ack) -> dict[Slot, Message]:

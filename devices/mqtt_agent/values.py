@@ -6,6 +6,7 @@ import msgspec
 
 from devices.mqtt_agent.documents import UnreadableError
 from devices.records import RECORDS
+from devices.refusals import refused
 from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot
 from schema.codecs.plain import bare, from_plain
@@ -107,3 +108,15 @@ def fits(slot: Slot, message: Message | None) -> bool:
     """Whether a message can be the value of a slot."""
     mode = slot[1]
     return type(message) is RECORDS[slot[0]] and (not mode or getattr(message, "control_mode", 0) == mode)
+
+
+def require_slot(slot: Slot) -> None:
+    """Refuse what no arm of this protocol has.
+
+    Raises:
+        ArmRefusedError: no such item, or no such slot of it.
+    """
+    if slot[0] not in AGENT_ITEMS:
+        raise refused("UNSUPPORTED_METHOD", f"no config item {slot[0]}")
+    if slot not in SLOTS:
+        raise refused("METHOD_FAILED", f"mode {slot[1]} takes no {slot[0]}")

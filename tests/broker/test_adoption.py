@@ -32,7 +32,7 @@ def adapter_of(plant: Plant) -> Any:
 
 def describes(plant: Plant, change: Callable[[Description], Description]) -> None:
     """Let arm r1 tell something else of itself from now on."""
-    firmware = adapter_of(plant)._firmware
+    firmware = adapter_of(plant)._arm._firmware
     told = firmware.describe()
     firmware.describe = lambda: change(told)
 
@@ -46,7 +46,7 @@ async def swap(plant: Plant, limit: float = 0.15, change: Callable[[Description]
     """Put another arm, with another limit, in the place of r1."""
     describes(plant, change)
     await plant.fault("r1", "offline")
-    firmware = adapter_of(plant)._firmware
+    firmware = adapter_of(plant)._arm._firmware
     firmware.change_by_another(SLOT, TwistLinearSoftLimit(MODE, limit))
     await plant.fault("r1", "none")
     await plant.document("state/r1/presence", lambda one: one["state"] == "held")
@@ -95,8 +95,8 @@ def test_a_confirmed_arm_stays_known_over_a_restart(tmp_path: Path) -> None:
 
         def other(service: Service) -> None:
             firmware: Any = service.sessions["r1"].adapter
-            told = firmware._firmware.describe()
-            firmware._firmware.describe = lambda: swapped(told)
+            told = firmware._arm._firmware.describe()
+            firmware._arm._firmware.describe = lambda: swapped(told)
 
         async with Plant(tmp_path, prepare=other) as plant:
             assert plant.session().state.held == ""
@@ -107,7 +107,7 @@ def test_a_confirmed_arm_stays_known_over_a_restart(tmp_path: Path) -> None:
 
 def test_when_the_known_arm_is_back_what_waited_goes_out(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
-        firmware = adapter_of(plant)._firmware
+        firmware = adapter_of(plant)._arm._firmware
         known = firmware.describe
         await plant.call("r1", SET, value(0.3))
         await swap(plant, 0.3)

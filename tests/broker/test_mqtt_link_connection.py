@@ -177,3 +177,37 @@ async def test_close_leaves_the_will_unpublished(mosquitto: Mosquitto, make_link
         await monitor.publish(f"{name}/svc", "barrier", qos=1)
         seen = await asyncio.wait_for(anext(aiter(monitor.messages)), PATIENCE_S)
     assert seen.payload == b"barrier"
+
+
+async def test_each_loss_is_told_but_not_the_end(mosquitto: Mosquitto, make_link: LinkMaker, name: str) -> None:
+    async with TcpProxy(mosquitto.port) as proxy:
+        link = make_link(LinkConfig(url=proxy.url, client_id=name, filters=(f"{name}/a",)))
+        lost: list[bool] = []
+        link.on_session(lambda _: None, lambda: lost.append(link.connected))
+        await link.open()
+        sessions = await next_session(link)
+        for count in (1, 2):
+            proxy.cut()
+            assert await asyncio.wait_for(sessions.get(), PATIENCE_S)
+            assert lost == [False] * count
+        await link.close()
+        assert len(lost) == 2
+
+
+async def test_what_is_retained_comes_at_each_connection_if_asked_for(
+    mosquitto: Mosquitto, make_link: LinkMaker, name: str
+) -> None:
+    async with peer(mosquitto.port) as plc, TcpProxy(mosquitto.port) as proxy:
+        await plc.publish(f"{name}/a", "1", qos=1, retain=True)
+        config = LinkConfig(url=proxy.url, client_id=name, filters=(f"{name}/a",), retained=True, session_expiry_s=0)
+        link = make_link(config)
+        assert not await link.open()
+        messages = link.messages()
+        await plc.publish(f"{name}/a", "2", qos=1, retain=True)
+        first = await take(messages, 2)
+        assert [(each.payload, each.retain) for each in first] == [(b"1", True), (b"2", False)]
+        await link.ack(first)
+        proxy.cut()
+        (again,) = await take(messages, 1)
+        assert (again.payload, again.retain) == (b"2", True)
+        assert link.counts.sessions_lost == 0

@@ -61,3 +61,13 @@ def test_topics_are_built_below_the_root() -> None:
     assert TOPICS.state("r1", "config") == "plant/north/v1/state/r1/config"
     assert TOPICS.meta("errors") == "plant/north/v1/meta/errors"
     assert TOPICS.service("main") == "plant/north/v1/svc/main"
+
+
+def test_the_topics_of_arms_that_speak_mqtt() -> None:
+    assert TOPICS.device("r12", "cmd") == "plant/north/v1/dev/r12/cmd"
+    assert TOPICS.parse_device("plant/north/v1/dev/r12/ack") == ("r12", "ack")
+    for topic in ("plant/north/v1/dev/r12", "plant/north/v1/dev/r12/ack/x", "plant/north/v1/dev//ack", "dev/r12/ack"):
+        assert TOPICS.parse_device(topic) is None
+    assert set(TOPICS.device_filters) == {
+        f"plant/north/v1/dev/+/{leaf}" for leaf in ("birth", "death", "ack", "report")
+    }

@@ -22,6 +22,7 @@ PUBLIC = (
 )
 OF_ALICE = ("res/alice/plc-3/7-000123", "ntf/alice/plc-3/1")
 OF_DEVICES = ("dev/r12/cmd",)
+OF_AGENTS = ("birth", "death", "ack", "report")
 FORBIDDEN = (
     "req/bob/plc-3/r12/GetGravityVector",
     "req/alice/plc-4/r12/GetGravityVector",
@@ -107,6 +108,29 @@ async def test_a_user_may_publish_nothing_else(links: Links, plant: Mosquitto) -
             await old.publish(f"{ROOT}/{topic}", "{}", qos=1)
         await old.publish(f"{ROOT}/req/alice/plc-3/r12/WhoAmI", "barrier", qos=1)
     assert (await take(service.messages(), 1))[0].payload == b"barrier"
+
+
+async def test_an_arm_speaks_for_itself_alone_and_hears_its_commands(links: Links, plant: Mosquitto) -> None:
+    arm = await links.open("r12", "agent-r12", "dev/r12/cmd")
+    service = await links.open("svc", "armbroker-main-dev", "dev/+/birth", "dev/+/ack")
+    for leaf in OF_AGENTS:
+        assert await outcome(arm, f"dev/r12/{leaf}") == 0, leaf
+        assert await outcome(arm, f"dev/r13/{leaf}") == NOT_AUTHORIZED, leaf
+    for topic in ("dev/r12/cmd", "dev/r12/other", "dev/r12/ack/more", *PUBLIC, *OF_ALICE):
+        assert await outcome(arm, topic) == NOT_AUTHORIZED, topic
+    assert {message.topic for message in await take(service.messages(), 2)} == {
+        f"{ROOT}/dev/r12/birth", f"{ROOT}/dev/r12/ack"
+    }  # fmt: skip
+    for name in ("r13", "r12"):
+        assert await outcome(service, f"dev/{name}/cmd") == 0
+    assert (await take(arm.messages(), 1))[0].topic == f"{ROOT}/dev/r12/cmd"
+    async with peer(plant.port, "spy", user="bob", password=plant.passwords["bob"]) as spy:
+        await spy.subscribe(f"{ROOT}/dev/#", qos=1)
+        await spy.subscribe(f"{ROOT}/svc/+", qos=1)
+        for topic in ("dev/r12/cmd", "svc/main"):
+            assert await outcome(service, topic) == 0
+        message = await asyncio.wait_for(anext(aiter(spy.messages)), PATIENCE_S)
+    assert message.topic.value == f"{ROOT}/svc/main"
 
 
 async def test_the_service_may_publish_all_it_needs_and_no_more(links: Links) -> None:

@@ -23,7 +23,15 @@ def test_the_settings_can_be_loaded() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["Type=exec", "Restart=on-failure", "DynamicUser=yes", "StateDirectory=armbroker", "TimeoutStopSec=20"],
+    [
+        "Type=exec",
+        "Restart=on-failure",
+        "DynamicUser=yes",
+        "StateDirectory=armbroker",
+        "TimeoutStopSec=20",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+        "SupplementaryGroups=armbroker",
+    ],
 )
 def test_the_unit_restarts_the_service_and_keeps_its_state(line: str) -> None:
     assert line in UNIT.read_text().splitlines()

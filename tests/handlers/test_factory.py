@@ -83,6 +83,12 @@ def test_it_is_never_pending(changes: dict[str, Any], envelope: dict[str, Any], 
     assert decide(whole(last_rev={("gravity_vector", 0): 2}), "RestoreFactory", if_rev=2).slots
 
 
+def test_it_takes_no_params() -> None:
+    with pytest.raises(BrokerError) as caught:
+        decide(whole(), "RestoreFactory", {"item": "gravity_vector"})
+    assert caught.value.kind == "unknown_field"
+
+
 def test_an_item_is_as_its_worst_slot() -> None:
     outcomes: dict[Slot, str] = {
         ("gravity_vector", 0): "unchanged",

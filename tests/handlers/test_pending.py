@@ -80,6 +80,10 @@ def test_an_arm_that_is_held_can_be_confirmed() -> None:
     assert decide(arm(held="another serial number", ready=False), "ConfirmArm") == ArmOrder()
 
 
+def test_another_arm_is_confirmed_without_params() -> None:
+    assert refused(arm(held="another serial number"), "ConfirmArm", {"serial": "S-2"}).kind == "unknown_field"
+
+
 def test_an_accepted_change_is_told_why_it_waits() -> None:
     assert waiting_warnings(arm()) == ()
     for state, name, text in (

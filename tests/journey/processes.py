@@ -47,10 +47,10 @@ class ServiceProcess:
         self.data = folder / "data"
         self.root = f"{name}/v1"
         self.port = server.port
-        self._config = folder / "fleet.toml"
+        self.config = folder / "fleet.toml"
         self._module = module
         text = _SETTINGS.format(name=name, url=server.url, data=self.data, latency_ms=latency_ms, more=more)
-        self._config.write_text(text + "".join(_ARM.format(arm=arm) for arm in arms))
+        self.config.write_text(text + "".join(_ARM.format(arm=arm) for arm in arms))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -60,7 +60,7 @@ class ServiceProcess:
 
     def start(self, *, prefix: Sequence[str] = ()) -> Self:
         """Start it, behind the words of `prefix`; does not wait for it."""
-        command = [*prefix, sys.executable, "-m", self._module, "run", "--config", str(self._config)]
+        command = [*prefix, sys.executable, "-m", self._module, "run", "--config", str(self.config)]
         with (self.folder / "service.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True)
         return self

@@ -234,6 +234,22 @@ async def test_a_restart_of_the_server_finds_all_again(
         service.kill()
 
 
+async def test_an_arm_that_saw_a_higher_epoch_raises_ours(
+    make_cell: Callable[..., Cell], connect: ClientMaker, tmp_path: Path
+) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online")
+    assert (await change(client, "r1", 0.2))["stage"] == "applied"
+    cell.service.restart()
+    assert (await change(client, "r1", 0.25))["stage"] == "applied"
+    cell.service.stop()
+    (tmp_path / "cell0" / "service").rename(tmp_path / "lost")
+    cell.service.start()
+    reply = await change(client, "r1", 0.3)
+    assert (reply["ok"], reply["stage"]) == (True, "applied")
+
+
 async def test_a_lost_answer_is_read_back(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
     cell = make_cell("r1")
     client = await monitor_of(cell, connect)
@@ -279,3 +295,51 @@ async def test_a_hanging_arm_delays_nobody_else(make_cell: Callable[..., Cell], 
     await cell.agents["r1"].tell("r1", fault="none")
     reply = await client.reply("hung")
     assert (reply["ok"], reply["stage"]) == (True, "applied")
+
+
+async def test_a_change_for_an_absent_arm_waits_for_it(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online")
+    cell.agents["r1"].kill()
+    await presence(client, "r1", "offline")
+    reply = await change(client, "r1", 0.2)
+    assert (reply["ok"], reply["stage"], reply["final"]) == (True, "stored", False)
+    cell.agents["r1"].start()
+    event = await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
+    assert (event["cause"], event["change"]["after"]) == ("applied", 0.2)
+
+
+async def test_an_arm_that_moves_takes_the_change_later(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online", ready=True)
+    await cell.agents["r1"].tell("r1", fault="moving")
+    await presence(client, "r1", "online", ready=False)
+    cell.service.restart()
+    await presence(client, "r1", "online", ready=False)
+    assert (await change(client, "r1", 0.2))["stage"] == "stored"
+    await cell.agents["r1"].tell("r1", fault="none")
+    event = await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
+    assert (event["cause"], event["change"]["after"]) == ("applied", 0.2)
+
+
+async def test_another_serial_number_is_held(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online")
+    await cell.agents["r1"].tell("r1", fault="swap_serial")
+    await presence(client, "r1", "held")
+    assert (await client.call("r1", "ConfirmArm", {}))["ok"]
+    await presence(client, "r1", "online", ready=True)
+
+
+async def test_a_reboot_with_old_values_is_noticed(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online")
+    assert (await change(client, "r1", 0.2))["stage"] == "applied"
+    await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
+    await cell.agents["r1"].tell("r1", fault="reboot")
+    event = await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
+    assert (event["cause"], event["change"]["before"]) == ("foreign", 0.2)

@@ -305,12 +305,12 @@ def test_a_change_whose_arm_goes_away_before_it_is_told_waits_too(play: Callable
     async def scenario(folder: Path) -> None:
         async with Plant(folder) as plant:
             link: Any = plant.session().adapter
-            link._link.online = False
+            link._arm._link.online = False
             reply = await plant.call("r1", SET, value(0.25), id="a")
             assert stored(reply) == (True, "stored", False, 0, ["DEVICE_DISCONNECTED"])
             event = await plant.document(CHANGED, anything)
             assert (event["cause"], event["request_id"]) == ("applied", "u/c/a")
-            link._link.online = False
+            link._arm._link.online = False
             refused = await plant.call("r1", RESET, MODE)
             assert (refused["error"]["kind"], refused["rev"]) == ("arm_away", 3)
             await plant.turn(5.0)

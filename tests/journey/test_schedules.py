@@ -1,24 +1,29 @@
-"""Random schedules of requests, faults, lost connections and crashes, in virtual time: nothing is lost or done twice.
+"""Random schedules of requests, faults, moving arms, lost connections and crashes, in virtual time.
+
+Nothing is lost or done twice, every request has one end, and what waits counts until it has its own.
 
 Each seed is one schedule; a seed that found a bug stays in `SEEDS`.
 """
 
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from broker.mqtt_link import InboundMessage
+from devices.adapter import LinkState
 from handlers.config_items import HELD_SLOTS
 from tests.memory_link import BASE, Published
 from tests.virtual_plant import Plant, run
 
 ARMS = ("r1", "r2")
-SEEDS = (*range(4), 10)
+SEEDS = (*range(6), 10)
 STEPS = 120
+LONG_S = 16 * 60.0
+"""Long enough that what waits is old."""
 MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
 LASTING = ("hang", "lose_answer", "offline", "refuse", "delay")
 
@@ -69,7 +74,20 @@ class Schedule:
             plant.link.restore(present=self.dice.random() < 0.7)
         elif draw < 0.78:
             plant.link.silent = True
-        await plant.turn(self.dice.choice((0.0, 0.0, 0.01, 0.3, 3.0)))
+        elif draw < 0.84:
+            self._move(plant)
+        elif draw < 0.88:
+            method = self.dice.choice(("ConfirmPending", "DiscardPending"))
+            plant.send(self.dice.choice(ARMS), method, {"all": True})
+        await plant.turn(LONG_S if draw > 0.99 else self.dice.choice((0.0, 0.0, 0.01, 0.3, 3.0)))
+        check_counts(plant)
+
+    def _move(self, plant: Plant) -> None:
+        """An arm begins to move, or stands again."""
+        session = plant.session(self.dice.choice(ARMS))
+        adapter: Any = session.adapter
+        if session.state.online and adapter._sink is not None:
+            adapter._sink(LinkState(online=True, ready=self.dice.random() < 0.6))
 
     def _trouble(self, plant: Plant) -> None:
         params: dict[str, Any] = {"fault": self.dice.choice((*LASTING, "foreign_change", "foreign_change", "none"))}
@@ -89,6 +107,8 @@ class Schedule:
                 ("ResetTwistLinearSoftLimit", mode),
                 ("SetGravityVector", {"x": 0.0, "y": 0.0, "z": -9.0 - self.dice.randint(0, 9) / 10}),
                 ("SetControlMode", {"control_mode": self.dice.choice(("ANGULAR_JOYSTICK", "IDLE"))}),
+                ("SetDesiredLinearTwist", {"linear": self.dice.randint(1, 9) / 20}),
+                ("RestoreFactory", {}),
             )
         )
         options: dict[str, Any] = {}
@@ -105,17 +125,37 @@ class Schedule:
         plant.send(arm, method, params, id=request_id, **options)
 
     async def rest(self, plant: Plant) -> None:
-        """End all faults and wait until everything has an end; then the documents are what they stay."""
+        """End all faults, confirm what is held, and wait until everything has an end; the documents stay then."""
         plant.link.answer()
         if not plant.link.connected:
             plant.link.restore(present=True)
         for arm in ARMS:
             plant.send(arm, "SimFault", {"fault": "none"})
+            adapter: Any = plant.session(arm).adapter
+            adapter._sink(LinkState(online=True, ready=True))
+        await plant.turn(120.0)
+        for arm in ARMS:
+            plant.send(arm, "ConfirmPending", {"all": True})
         await plant.turn(60.0)
         for request_id in self.asked:
             self._send(plant, request_id)
         await plant.turn(60.0)
         self.published += plant.link.published
+
+
+def check_counts(plant: Plant) -> None:
+    """What is pending is counted, and what it asks for counts beside what was read; one change of a slot is parked."""
+    for arm in ARMS:
+        session = plant.session(arm)
+        state, unsettled = session.state, session.unsettled()
+        assert state.unsettled == len(unsettled)
+        places = Counter(slot for job in unsettled for slot in job.places)
+        assert state.pending == places
+        asked = [job for job in unsettled if job.wanted is not None and not job.unchanged]
+        assert sum(map(len, state.unread.values())) == len(asked)
+        assert all(job.unread in state.unread[job.slot] for job in asked)
+        assert len({job.slot for job in session.parked}) == len(session.parked)
+        assert state.parked == {job.rev: job.held for job in session.parked if job.rev}
 
 
 def replies_of(published: list[Published]) -> dict[str, list[dict[str, Any]]]:

@@ -71,13 +71,13 @@ async def test_a_session_begins_with_a_retained_birth(bench: Bench) -> None:
 
 
 async def test_a_write_is_reported_acknowledged_and_read(bench: Bench) -> None:
-    assert await bench.answer(write(2, 1)) == {"session": 4, "epoch": 2, "cmd_seq": 1, "ok": True}
+    assert await bench.answer(write(2, 1)) == {"session": 4, "epoch": 2, "cmd_seq": 1, "ok": True, "fence": [2, 1]}
     (report,) = bench.documents("report")
     assert (report["n"], report["event"], report["item"], report["ours"]) == (
         1, "GRAVITY_VECTOR_CHANGED", "gravity_vector", True
     )  # fmt: skip
     answer = await bench.answer(Order(4, (1,), 2000, None, GRAVITY))
-    assert answer == {"session": 4, "read": 1, "ok": True, "value": {"x": 0.0, "y": 0.0, "z": 9.81}}
+    assert answer == {"session": 4, "read": 1, "ok": True, "fence": [2, 1], "value": {"x": 0.0, "y": 0.0, "z": 9.81}}
     answer = await bench.answer(Order(4, (2,), 2000, None, None))
     assert len(answer["items"]) == 21
 

@@ -13,6 +13,7 @@ from devices.conformance import Rig
 from devices.conformance.adapter_rig import ARM, AdapterRig
 from devices.conformance.kinova import KINOVA
 from devices.mqtt_agent import MqttAgents
+from devices.mqtt_agent.arm import PROBE
 from devices.mqtt_agent.birth import write_death
 from devices.simulated import SimulatedArm, SimulatedStore
 from schema.arms import Description, Fault
@@ -66,6 +67,17 @@ class MemoryBus:
                 del self._retained[arm, leaf]
         if self.up and (listener := self._listeners.get(arm)) is not None:
             listener.heard(leaf, payload, retained=False)
+
+    def answer_probes(self, arm: str, fence: tuple[int, int] = (3, 9)) -> None:
+        """Let an arm answer what its adapter reads at each connect, and nothing else."""
+
+        def answer(payload: bytes) -> None:
+            asked = json.loads(payload)
+            if (asked["verb"], asked.get("item")) == ("read", PROBE[0]):
+                told = {"ok": True, "fence": fence, "value": {"control_mode": "IDLE"}}
+                self.say(arm, "ack", {"session": asked["session"], "read": asked["read"], **told})
+
+        self.agents[arm] = answer
 
     def lose(self) -> None:
         """Cut the connection of the service."""

@@ -38,6 +38,7 @@ class Bench:
         self.notices: list[Notice] = []
         self.arm = MqttAgentArm("r12", self.bus)
         self.arm.watch(self.notices.append)
+        self.bus.answer_probes("r12")
 
     def say(self, leaf: str, said: object, *, retain: bool | None = None) -> None:
         self.bus.say("r12", leaf, said, retain=retain)
@@ -71,10 +72,27 @@ async def test_an_arm_is_described_by_its_birth() -> None:
     assert (description.model, description.serial, description.firmware) == ("two", "S1", "1.0")
     assert [(joint.name, joint.type) for joint in description.joints] == [("a", "revolute"), ("b", "prismatic")]
     assert description.hard_limits.joint_speed_limits == (80.0, 70.0)
-    assert description.fence == (3, 7)
+    assert description.fence == (3, 9)
     assert description.modes_settable == (int(ControlMode.IDLE),)
     assert bench.arm.resolution_rad == 0.0001
     assert bench.notices == []
+
+
+async def test_an_arm_that_is_there_has_to_answer() -> None:
+    bench = Bench()
+    bench.bus.agents.clear()
+    bench.say("birth", birth())
+    with pytest.raises(ArmTimeoutError):
+        await bench.arm.connect()
+    connecting, document = await bench.asked(bench.arm.connect())
+    error = {"code": 3, "sub_code": 3, "name": "INVALID_PARAM"}
+    bench.say("ack", {"session": 1, "read": document["read"], "fence": [0, 0], "ok": False, "error": error})
+    with pytest.raises(ArmTimeoutError):
+        await connecting
+    bench.say("death", {"session": 1})
+    assert bench.notices == []
+    bench.say("birth", birth(2))
+    assert bench.notices == [LinkState(online=True, ready=True)]
 
 
 async def test_what_an_arm_can_do_is_what_its_birth_says() -> None:
@@ -118,7 +136,7 @@ async def test_a_write_goes_with_its_number_and_expiry_and_waits_for_its_answer(
         "value": {"x": 0.0, "y": 0.0, "z": -9.81}, "expires_in_ms": 5000,
     }  # fmt: skip
     assert bench.bus.published[-1].expiry_s == 5
-    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 9, "ok": True})
+    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 9, "fence": [3, 9], "ok": True})
     assert await task is None
 
 
@@ -130,9 +148,9 @@ async def test_a_slot_with_a_mode_holds_the_bare_value() -> None:
     task.cancel()
     task, document = await bench.asked(bench.arm.read(slot))
     assert document == {
-        "session": 1, "read": 1, "verb": "read", "item": slot[0], "slot": "CARTESIAN_JOYSTICK", "expires_in_ms": 2000
+        "session": 1, "read": 2, "verb": "read", "item": slot[0], "slot": "CARTESIAN_JOYSTICK", "expires_in_ms": 2000
     }  # fmt: skip
-    bench.say("ack", {"session": 1, "read": 1, "ok": True, "value": 0.25})
+    bench.say("ack", {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": 0.25})
     assert await task == TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.25)
 
 
@@ -140,16 +158,16 @@ async def test_a_reset_returns_what_the_arm_took() -> None:
     bench = await Bench().connected()
     task, document = await bench.asked(bench.arm.write(gravity(value=None)))
     assert "value" not in document
-    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "ok": True, "value": PLAIN})
+    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": True, "value": PLAIN})
     assert await task == DOWN
 
 
 async def test_everything_is_read_at_once() -> None:
     bench = await Bench().connected()
     task, document = await bench.asked(bench.arm.read_all())
-    assert document == {"session": 1, "read": 1, "verb": "read_all", "expires_in_ms": 2000}
+    assert document == {"session": 1, "read": 2, "verb": "read_all", "expires_in_ms": 2000}
     newer = {"item": "grip_force", "value": 3}
-    bench.say("ack", {"session": 1, "read": 1, "ok": True, "items": [*ITEMS, newer], "took_ms": 3})
+    bench.say("ack", {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "items": [*ITEMS, newer], "took_ms": 3})
     assert len((await task).items) == len(ITEMS)
 
 
@@ -157,7 +175,7 @@ async def test_a_refusal_comes_with_its_numbers() -> None:
     bench = await Bench().connected()
     task, _ = await bench.asked(bench.arm.write(gravity()))
     error = {"code": 3, "sub_code": 48, "name": "VALUE_IS_ABOVE_MAXIMUM", "text": "too\nmuch"}
-    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "ok": False, "error": error})
+    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": False, "error": error})
     with pytest.raises(ArmRefusedError, match=r"too.much") as refusal:
         await task
     assert (refusal.value.code, refusal.value.sub_code, refusal.value.name) == (3, 48, "VALUE_IS_ABOVE_MAXIMUM")
@@ -167,7 +185,7 @@ async def test_an_arm_behind_a_gateway_can_be_out_of_reach() -> None:
     bench = await Bench().connected()
     task, _ = await bench.asked(bench.arm.write(gravity()))
     error = {"code": 3, "sub_code": 50, "name": "DEVICE_DISCONNECTED"}
-    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "ok": False, "error": error})
+    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": False, "error": error})
     with pytest.raises(ArmAwayError):
         await task
 
@@ -178,19 +196,19 @@ async def test_no_answer_is_a_timeout_and_a_late_answer_is_dropped() -> None:
     with pytest.raises(ArmTimeoutError):
         await bench.arm.write(gravity())
     assert loop.time() - began == pytest.approx(5.0)
-    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "ok": True})
+    bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": True})
     task, document = await bench.asked(bench.arm.read(GRAVITY))
-    bench.say("ack", {"session": 1, "read": document["read"], "ok": True, "value": PLAIN})
+    bench.say("ack", {"session": 1, "read": document["read"], "fence": [3, 9], "ok": True, "value": PLAIN})
     assert await task == DOWN
 
 
 @pytest.mark.parametrize(
     "stray",
     [
-        {"session": 2, "epoch": 4, "cmd_seq": 1, "ok": True},
-        {"session": 1, "epoch": 4, "cmd_seq": 2, "ok": True},
-        {"session": 1, "epoch": 3, "cmd_seq": 1, "ok": True},
-        {"session": 1, "read": 4, "ok": True, "value": PLAIN},
+        {"session": 2, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": True},
+        {"session": 1, "epoch": 4, "cmd_seq": 2, "fence": [3, 9], "ok": True},
+        {"session": 1, "epoch": 3, "cmd_seq": 1, "fence": [3, 9], "ok": True},
+        {"session": 1, "read": 4, "fence": [3, 9], "ok": True, "value": PLAIN},
     ],
 )
 async def test_the_answer_to_something_else_is_dropped(stray: dict[str, Any]) -> None:
@@ -200,14 +218,17 @@ async def test_the_answer_to_something_else_is_dropped(stray: dict[str, Any]) ->
     await asyncio.sleep(1.0)
     assert not task.done()
     for _ in range(2):
-        bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "ok": True})
+        bench.say("ack", {"session": 1, "epoch": 4, "cmd_seq": 1, "fence": [3, 9], "ok": True})
     assert await task is None
 
 
 async def test_what_lay_on_the_server_is_no_answer_and_no_report() -> None:
     bench = await Bench().connected()
     bench.bus.lose()
-    for leaf, said in (("ack", {"session": 1, "read": 1, "ok": True, "value": PLAIN}), ("report", report(1, 1))):
+    for leaf, said in (
+        ("ack", {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": PLAIN}),
+        ("report", report(1, 1)),
+    ):
         bench.say(leaf, said, retain=True)
     bench.bus.restore()
     await bench.arm.connect()
@@ -221,20 +242,20 @@ GARBAGE = [
     b"null",
     b'{"session":1,"session":2}',
     b"[" * 10_000,
-    b'{"session":1,"read":1,"ok":true,"value":NaN}',
-    {"session": "1", "read": 1, "ok": True},
-    {"session": 1, "read": 1, "ok": "yes"},
-    {"session": 1, "ok": True},
-    {"session": 1, "read": 1, "epoch": 1, "cmd_seq": 1, "ok": True},
-    {"session": 1, "read": 1, "ok": False},
-    {"session": 1, "read": 1, "ok": True, "error": {"code": 3, "sub_code": 1, "name": "X"}},
-    {"session": 1, "read": 1, "ok": True},
-    {"session": 1, "read": 1, "ok": True, "value": {"x": 0, "y": 0}},
-    {"session": 1, "read": 1, "ok": True, "value": {"x": 0, "y": 0, "z": "9"}},
-    {"session": 1, "read": 1, "ok": True, "value": {"x": 0, "y": 0, "z": 1e39}},
-    {"session": 1, "read": 1, "ok": True, "value": {"x": 0, "y": 0, "z": 0, "w": 0}},
-    {"session": 2**63, "read": 1, "ok": True, "value": PLAIN},
-    {"session": 1, "read": 1, "ok": True, "value": PLAIN, "more": "x" * 70_000},
+    b'{"session":1,"read":2,"fence":[1,1],"ok":true,"value":NaN}',
+    {"session": "1", "read": 2, "fence": [3, 9], "ok": True},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": "yes"},
+    {"session": 1, "fence": [3, 9], "ok": True},
+    {"session": 1, "read": 2, "epoch": 1, "cmd_seq": 1, "fence": [3, 9], "ok": True},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": False},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "error": {"code": 3, "sub_code": 1, "name": "X"}},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": {"x": 0, "y": 0}},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": {"x": 0, "y": 0, "z": "9"}},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": {"x": 0, "y": 0, "z": 1e39}},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": {"x": 0, "y": 0, "z": 0, "w": 0}},
+    {"session": 2**63, "read": 2, "fence": [3, 9], "ok": True, "value": PLAIN},
+    {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": PLAIN, "more": "x" * 70_000},
 ]
 
 
@@ -246,7 +267,7 @@ async def test_an_answer_that_cannot_be_read_is_none(said: object) -> None:
     with pytest.raises(ArmUnreadableError):
         await task
     task, document = await bench.asked(bench.arm.read(GRAVITY))
-    bench.say("ack", {"session": 1, "read": document["read"], "ok": True, "value": PLAIN})
+    bench.say("ack", {"session": 1, "read": document["read"], "fence": [3, 9], "ok": True, "value": PLAIN})
     assert await task == DOWN
 
 
@@ -257,15 +278,16 @@ async def test_an_answer_that_cannot_be_read_is_none(said: object) -> None:
 async def test_a_reading_of_everything_has_every_slot_once(items: Any) -> None:
     bench = await Bench().connected()
     task, _ = await bench.asked(bench.arm.read_all())
-    bench.say("ack", {"session": 1, "read": 1, "ok": True, "items": items})
+    bench.say("ack", {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "items": items})
     with pytest.raises(ArmUnreadableError):
         await task
 
 
 async def test_a_mode_without_a_name_stays_a_number() -> None:
     bench = await Bench().connected()
+    bench.bus.agents.clear()
     task, _ = await bench.asked(bench.arm.read(("control_mode", 0)))
-    bench.say("ack", {"session": 1, "read": 1, "ok": True, "value": {"control_mode": 99}})
+    bench.say("ack", {"session": 1, "read": 2, "fence": [3, 9], "ok": True, "value": {"control_mode": 99}})
     assert (await task).control_mode == 99
 
 
@@ -283,7 +305,7 @@ async def test_what_no_arm_has_is_refused_without_asking() -> None:
         assert refusal.value.sub_code == sub_code
     with pytest.raises(ArmRefusedError):
         await bench.arm.read(("joint_acceleration_soft_limits", 2))
-    assert bench.bus.published == []
+    assert len(bench.bus.published) == 1
 
 
 async def test_a_death_ends_the_session_and_what_is_under_way() -> None:
@@ -505,7 +527,7 @@ async def test_an_arm_that_says_too_much_is_not_heard_for_a_while() -> None:
     bench = await Bench().connected()
     for n in range(1, 3 * MESSAGES_MOST):
         bench.say("report", report(1, n))
-    assert len(bench.notices) == MESSAGES_MOST
+    assert MESSAGES_MOST - 2 <= len(bench.notices) <= MESSAGES_MOST
     assert [link.online for link in bench.links] == [False]
     bench.say("birth", birth(2))
     await asyncio.sleep(UNHEARD_S + 0.1)

@@ -7,6 +7,7 @@ import pytest
 
 from devices.adapter import ArmRefusedError, Command
 from devices.mqtt_agent.commands import (
+    AckHead,
     Order,
     UnfitOrderError,
     all_values,
@@ -49,12 +50,14 @@ def test_reads_are_read_as_they_were_written() -> None:
 
 
 def test_answers_are_read_as_they_were_written() -> None:
-    done = read_ack(write_done(4, (2, 9)))
-    assert (done.session, done.key, done.refusal, done.value) == (4, (2, 9), None, None)
+    done = read_ack(write_done(AckHead(4, (2, 9), (2, 9))))
+    assert (done.session, done.key, done.fence, done.refusal, done.value) == (4, (2, 9), (2, 9), None, None)
     for slot, value in VALUES.items():
-        assert from_value(slot, read_ack(write_done(4, (17,), slot, value)).value) == value
-    assert all_values(read_ack(write_all(4, (17,), VALUES))) == VALUES
-    refusal = read_ack(write_refusal(4, (2, 9), ArmRefusedError(3, 48, "VALUE_IS_ABOVE_MAXIMUM", "no"))).refusal
+        assert from_value(slot, read_ack(write_done(AckHead(4, (17,), (0, 0)), slot, value)).value) == value
+    assert all_values(read_ack(write_all(AckHead(4, (17,), (0, 0)), VALUES))) == VALUES
+    refusal = read_ack(
+        write_refusal(AckHead(4, (2, 9), (2, 9)), ArmRefusedError(3, 48, "VALUE_IS_ABOVE_MAXIMUM", "no"))
+    ).refusal
     assert refusal is not None
     assert (refusal.code, refusal.sub_code, refusal.name, str(refusal)) == (3, 48, "VALUE_IS_ABOVE_MAXIMUM", "no")
 
