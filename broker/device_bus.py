@@ -55,6 +55,8 @@ class MqttDeviceBus:
         self._tasks = tasks
         self._link: MqttLink | None = None
         self._listeners: dict[str, BusListener] = {}
+        self._presence: dict[DeviceTopic, bytes] = {}
+        """The last birth and death of arms somebody listens to: for who listens next, after new settings."""
         self._strangers: dict[DeviceTopic, bytes] = {}
         self._strangers_bytes = 0
         self._receipts: deque[tuple[str, Receipt]] = deque(maxlen=RECEIPTS_MOST)
@@ -71,6 +73,7 @@ class MqttDeviceBus:
         for leaf in KEPT_LEAVES:
             if (payload := self._strangers.pop(DeviceTopic(arm, leaf), None)) is not None:
                 self._strangers_bytes -= len(payload)
+                self._presence[DeviceTopic(arm, leaf)] = payload
                 listener.heard(leaf, payload, retained=True)
         if self._started and self._work is None:
             self._work = self._tasks.create_task(self._open_and_read(), name="devices")
@@ -78,6 +81,9 @@ class MqttDeviceBus:
     def forget(self, arm: str) -> None:
         """See `DeviceBus.forget`."""
         self._listeners.pop(arm, None)
+        for leaf in KEPT_LEAVES:
+            if (payload := self._presence.pop(DeviceTopic(arm, leaf), None)) is not None:
+                self._keep(DeviceTopic(arm, leaf), payload)
 
     def publish(self, arm: str, leaf: str, payload: bytes, *, expiry_s: int = 0) -> None:
         """See `DeviceBus.publish`."""
@@ -136,6 +142,7 @@ class MqttDeviceBus:
 
     def _on_session(self, present: bool) -> None:
         del present
+        self._presence.clear()
         self._strangers.clear()
         self._strangers_bytes = 0
         for listener in list(self._listeners.values()):
@@ -161,6 +168,8 @@ class MqttDeviceBus:
             return
         listener = self._listeners.get(topic.arm)
         if listener is not None:
+            if topic.leaf in KEPT_LEAVES:
+                self._presence[topic] = message.payload
             listener.heard(topic.leaf, message.payload, retained=message.retain)
         elif topic.leaf in KEPT_LEAVES:
             self._keep(topic, message.payload)

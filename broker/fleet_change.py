@@ -102,6 +102,7 @@ class FleetChange:
         for session in self._sessions.values():
             parts.fleet.allow(session)
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
+            parts.drift.look(session)
         parts.fleet.close_unused({arm.adapter for arm in after.values()})
         parts.announcer.follow(new)
         return msgspec.structs.replace(new, arm=tuple(after.values()))

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -113,6 +114,7 @@ def asked_of(arguments: list[str]) -> Asked:
 
 def run(arguments: list[str]) -> int:
     """Serve until told to end; returns the exit code."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the service can follow it, a reload must not end the process
     try:
         settings, reread = asked_of(arguments)
     except SettingsError as error:

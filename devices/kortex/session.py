@@ -7,7 +7,16 @@ from typing import Any
 
 import structlog
 
-from devices.adapter import ArmAwayError, ArmError, ArmRefusedError, ArmTimeoutError, LinkState, Notice
+from devices.adapter import (
+    ArmAwayError,
+    ArmError,
+    ArmRefusedError,
+    ArmTimeoutError,
+    ArmUnreadableError,
+    LinkState,
+    Notice,
+)
+from devices.kortex.arm_state import SERVOING_READY, link_state
 from devices.kortex.events import TOPICS
 from devices.kortex.reading import UNSUPPORTED
 from devices.worker import Program, WorkerLink
@@ -27,18 +36,6 @@ CLOSE_S = 1.0
 SESSION_GONE = frozenset({12, 54})
 """Sub codes that end a session: INVALID_SESSION, INVALID_USER_SESSION_ACCESS."""
 METHOD_TIMEOUT = 131
-SERVOING_READY = 7
-ARM_STATES = {
-    0: "in no state that it tells",
-    1: "initialising its base",
-    2: "idle",
-    3: "initialising",
-    4: "in fault",
-    5: "in maintenance",
-    6: "in low-level servoing",
-    8: "playing a sequence",
-    9: "controlled by hand",
-}
 
 
 class Session:
@@ -113,7 +110,7 @@ class Session:
         """The arm was described: from now on it is told when it is lost; that it takes no change is told now."""
         self._online, self._away = True, False
         if self._state != SERVOING_READY:
-            self._tell(self._link_state())
+            self._tell(link_state(self._state))
 
     async def call(self, method: str, payload: bytes = b"") -> bytes:
         """One call of the arm.
@@ -204,7 +201,7 @@ class Session:
         self._settled.set()
         if self._away:
             self._online, self._away = True, False
-            self._tell(self._link_state())
+            self._tell(link_state(self._state))
         await self._watch()
 
     async def _open(self) -> None:
@@ -228,18 +225,10 @@ class Session:
                 raise
             self._state = SERVOING_READY
             return ("the arm does not tell its state: it counts as ready",)
-        before, self._state = self._state, int(answer["state"])
+        before, self._state = self._state, _number(answer, "state")
         if self._is_open and (before != self._state or self._state != SERVOING_READY):
-            self._tell(self._link_state())
+            self._tell(link_state(self._state))
         return ()
-
-    def _link_state(self) -> LinkState:
-        """Whether the arm takes changes; told again and again while it does not."""
-        if self._state == SERVOING_READY:
-            return LinkState(online=True, ready=True)
-        return LinkState(
-            online=True, ready=False, why=f"it is {ARM_STATES.get(self._state, f'in state {self._state}')}"
-        )
 
     async def _watch(self) -> None:
         """Ask once a second whether all is well; after two misses start anew."""
@@ -266,10 +255,10 @@ class Session:
             ArmError: one does not.
         """
         facts = (await self._link.call("facts", timeout_s=ANSWER_S, slack_s=SLACK_S)).result
-        if facts["silences"] > self._silences:
-            log.info("keep_alive_late", arm=self._arm, times=facts["silences"])
-        self._silences = facts["silences"]
-        if not facts["alive"]:
+        before, self._silences = self._silences, _number(facts, "silences")
+        if self._silences > before:
+            log.info("keep_alive_late", arm=self._arm, times=self._silences)
+        if not _number(facts, "alive"):
             self.restart("the thread that keeps the session alive has ended")
             raise ArmAwayError("the session dies")
         async with self._turn:
@@ -279,6 +268,18 @@ class Session:
     def _on_notice(self, document: Document) -> None:
         """What the worker says unasked."""
         if document["notice"] == "event":
-            self._heard(document["topic"], base64.b64decode(document["payload"]))
+            self._heard(str(document.get("topic")), base64.b64decode(str(document.get("payload"))))
         elif document["notice"] == "broken":
-            self.restart(str(document["why"]))
+            self.restart(str(document.get("why")))
+
+
+def _number(result: Any, name: str) -> int:
+    """A number of what the worker found.
+
+    Raises:
+        ArmUnreadableError: there is none.
+    """
+    try:
+        return int(result[name])
+    except (LookupError, TypeError, ValueError):
+        raise ArmUnreadableError(f"the worker tells no {name}") from None

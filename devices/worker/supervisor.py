@@ -16,7 +16,7 @@ FIRST_S, MOST_S = 1.0, 30.0
 """How long to wait before a process is started again: at first, and at most."""
 JITTER = 0.25
 """The part of that time that is added at random."""
-STABLE_S = 10.0
+STABLE_S = 5.0
 """A process that ran for so long counts as sound: the next wait is the first again."""
 
 

@@ -120,6 +120,17 @@ async def test_the_presence_of_an_arm_is_kept_for_who_listens_later() -> None:
         assert later.said == [("birth", b"2", True), ("death", b"d", True)]
 
 
+async def test_who_listens_after_another_hears_the_presence_too() -> None:
+    async with a_bench() as (bench, _):
+        bench.bus.listen("new", Listener())
+        await bench.deliver("dev/new/birth", b"1", retain=True)
+        await bench.deliver("dev/new/birth", b"2")
+        await bench.deliver("dev/new/report", b"r")
+        bench.bus.forget("new")
+        bench.bus.listen("new", later := Listener())
+        assert later.said == [("birth", b"2", True)]
+
+
 async def test_what_is_kept_is_bounded() -> None:
     async with a_bench() as (bench, _):
         payload = bytes(STRANGERS_BYTES // 4)

@@ -248,3 +248,17 @@ def test_an_arm_that_only_the_store_knows_comes_back_with_its_values(tmp_path: P
 
     play(tmp_path, first)
     play(tmp_path, second, arms=("r2",))
+
+
+def test_an_arm_that_begins_to_reapply_gets_back_what_was_loosened(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        assert (await plant.call("r1", *SPEED))["stage"] == "applied"
+        slot = {"item": "twist_linear_soft_limit", "slot": "CARTESIAN_JOYSTICK"}
+        await plant.fault("r1", "foreign_change", **slot, value=0.4)
+        await plant.turn(120)
+        assert [event["cause"] for event in plant.events("r1")] == ["applied", "foreign"]
+        await follow(plant, arms(r1={"drift": "reapply"}))
+        await plant.turn(120)
+        assert [event["cause"] for event in plant.events("r1")] == ["applied", "foreign", "applied"]
+
+    play(tmp_path, scenario)

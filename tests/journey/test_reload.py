@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from broker.cli.exits import Exit
+from tests.journey.agents import AgentProcess
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto
@@ -119,3 +120,40 @@ async def test_arms_under_load_notice_nothing_of_a_reload(process: ServiceProces
 async def until_came(monitor: Client, arm: str, count: int) -> None:
     """Wait until so many events of an arm came."""
     await until(lambda: len(monitor.events(f"{arm}/")) >= count)
+
+
+AGENT = """
+[[arm]]
+id = "spoken"
+adapter = "mqtt_agent"
+authority = "control"
+"""
+
+
+@pytest.mark.timeout(120)
+async def test_an_arm_that_speaks_mqtt_comes_is_opened_anew_and_goes(
+    process: ServiceProcess, mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    agent = AgentProcess(mosquitto.url, "reload", tmp_path / "agent", "spoken").start()
+    try:
+        process.start()
+        async with Client(process.port, process.root, "ann", "ann") as client:
+            await client.subscribe("svc/+", "evt/spoken/#", "state/spoken/#", "meta/factsheet/spoken")
+            await online(client, 1)
+            whole = process.config.read_text()
+            for number, more in enumerate((AGENT, f"{AGENT}site_caps.twist_linear = 0.45\n"), 1):
+                process.config.write_text(whole + more)
+                process.signal(signal.SIGHUP)
+                await until_logged(process, "reloaded", number)
+                await client.document("state/spoken/presence", lambda document: document["ready"])
+                reply = await client.change("spoken", SET, params(number))
+                assert (reply["stage"], reply["seq"]) == ("applied", number)
+                client.inbox.clear()
+            process.config.write_text(whole)
+            process.signal(signal.SIGHUP)
+            await until_logged(process, "reloaded", 3)
+            cleared = {(await client.take(lambda message: not message.payload)).topic for _ in range(6)}
+            assert len(cleared) == 6
+            assert (await client.call("spoken", "GetControlMode"))["error"]["kind"] == "unknown_arm"
+    finally:
+        agent.kill()

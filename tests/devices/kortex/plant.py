@@ -1,7 +1,9 @@
 """What tests of the Kinova adapter need: an environment with the fake client, fake arms, adapters of them."""
 
+import atexit
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -25,6 +27,7 @@ SITE = Path(google.protobuf.__file__).parents[2]
 def environment() -> Path:
     """The Python of an environment where `kortex_api` is the fake one; made once a process."""
     place = Path(mkdtemp(prefix="kortex-env-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     venv.create(place, symlinks=True)
     (site,) = place.glob("lib/python*/site-packages")
     (site / "fake.pth").write_text(f"{FAKE}\n{SITE}\n{ROOT}\n")

@@ -1,13 +1,12 @@
 """The environment of the workers, built from wheels made here; pip gets no network."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from devices.kortex.install import InstallError, Wheel, install, read_wheel
+from devices.kortex.install import InstallError, Wheel, check, install, read_wheel
 
 FAKE = Path(__file__).with_name("fake") / "kortex_api"
 OFFLINE = ("--no-index", "--find-links")
@@ -65,26 +64,23 @@ def wheel(tmp_path: Path) -> Path:
     return make_wheel(tmp_path, "kortex_api", "2.6.0.post3", files, "protobuf (==3.5.1)", "deprecated (==1.2.7)")
 
 
+@pytest.mark.timeout(300)  # pip takes its time on a busy machine
 def test_the_environment_is_built_checked_and_replaced_as_a_whole(tmp_path: Path, shelf: Path, wheel: Path) -> None:
     target = tmp_path / "deep" / "env"
     installed = install(wheel, target, pip_options=(*OFFLINE, str(shelf)))
     assert (installed.python, installed.version) == (target / "bin" / "python", "2.6.0.post3")
-    listed = subprocess.run([installed.python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
-    assert {"kortex", "protobuf", "Deprecated".lower()} <= set(
-        listed.lower().replace("-", " ").replace("_", " ").split()
-    )
-    broken = make_wheel(tmp_path, "kortex_api", "2.7.0", {"kortex_api/__init__.py": ""})
-    with pytest.raises(InstallError, match=r"the client cannot be loaded: .*TCPTransport"):
-        install(broken, target, pip_options=(*OFFLINE, str(shelf)))
-    assert installed.python.exists()
+    packages = {path.name.partition("-")[0] for path in target.glob("lib/python*/site-packages/*.dist-info")}
+    assert {"kortex_api", "protobuf", "deprecated"} <= packages
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InstallError, match=r"what the client needs cannot be installed: .*protobuf==3\.20\.3"):
+        install(wheel, target, pip_options=(*OFFLINE, str(tmp_path / "empty")))
+    assert check([str(installed.python)]) == "loaded\n"
     assert [path.name for path in target.parent.iterdir()] == ["env"]
 
 
-def test_what_cannot_be_had_is_said(tmp_path: Path, wheel: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InstallError, match=r"what the client needs cannot be installed: .*protobuf==3\.20\.3"):
-        install(wheel, tmp_path / "env", pip_options=(*OFFLINE, str(tmp_path / "empty")))
-    assert not (tmp_path / "env").exists()
+def test_a_client_that_does_not_load_is_told() -> None:
+    with pytest.raises(InstallError, match=r"the client cannot be loaded: .*kortex_api"):
+        check([sys.executable])
 
 
 @pytest.mark.parametrize(
@@ -128,4 +124,3 @@ def test_a_python_that_does_not_fit_is_refused(tmp_path: Path, wheel: Path, vers
 def test_a_python_that_is_not_there_is_said(tmp_path: Path, wheel: Path) -> None:
     with pytest.raises(InstallError, match="cannot be used"):
         install(wheel, tmp_path / "env", python=str(tmp_path / "nothing"))
-    assert sys.executable
