@@ -34,6 +34,7 @@ from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
 from broker.upkeep import each_hour, each_minute
+from schema.arms import Authority
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -81,7 +82,7 @@ class Service:
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._release)
+        self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
             orders=self._orders(), notices=notices,
@@ -120,9 +121,9 @@ class Service:
         )  # fmt: skip
 
     def _release(self, session: ArmSession) -> None:
-        """What waits for an arm goes on if it is there and ready."""
+        """What waits for an arm goes on if it is there and ready, and may be written to."""
         state = session.state
-        if state.online and state.ready and not state.held:
+        if state.online and state.ready and not state.held and state.authority is Authority.CONTROL:
             self._settler.parking.release(session)
             self._drift.look(session)
         self._queues.kick(session)
