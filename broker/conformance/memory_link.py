@@ -7,9 +7,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from broker.mqtt_link import InboundMessage, LinkCounts, LinkDownError
+from broker.topics import Topics
 
 PATIENCE_S = 3600.0
-BASE = "armbroker/v1"
+TOPICS = Topics("armbroker")
+BASE = TOPICS.service("main").rsplit("/", 2)[0]
+
+
+def below_root(topic: str) -> str:
+    """A topic as `deliver` and `Published` have it."""
+    return topic.removeprefix(f"{BASE}/")
 
 
 class Published(NamedTuple):
@@ -101,7 +108,7 @@ class MemoryLink:
         else:
             receipt.state = "taken"
         document = json.loads(payload) if payload else None
-        self.published.append(Published(topic.removeprefix(f"{BASE}/"), document, retain, self._loop.time()))
+        self.published.append(Published(below_root(topic), document, retain, self._loop.time()))
         self._news.set()
         return receipt
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from broker.arm_session import ArmSession
 from broker.clock import Clock
-from broker.conformance.memory_link import MemoryLink, Published
+from broker.conformance.memory_link import TOPICS, MemoryLink, Published, below_root
 from broker.mqtt_link import LinkConfig
 from broker.service import Service
 from broker.settings import from_document
@@ -26,6 +26,7 @@ from schema.messages import Message
 
 SUITE, OTHER = "suite", "other"
 """The names of the two arms."""
+EVENTS = below_root(TOPICS.event(SUITE, ""))
 REPLY_WITHIN_S = 12.0
 """When a client would send its request again."""
 SETTLED_WITHIN_S = 60.0
@@ -157,7 +158,7 @@ class Stage:
         """Send a request; its id."""
         self._ids += 1
         request = {"id": f"r{self._ids}", "params": params}
-        self.link.deliver(f"req/u/c/{arm}/{method}", json.dumps(request).encode())
+        self.link.deliver(below_root(TOPICS.request("u", "c", arm, method)), json.dumps(request).encode())
         return f"r{self._ids}"
 
     def ask(self, slot: Slot, value: Message, arm: str = SUITE) -> str:
@@ -166,7 +167,7 @@ class Stage:
 
     async def reply(self, request_id: str, within_s: float = REPLY_WITHIN_S) -> dict[str, Any]:
         """The reply to a request."""
-        topic = f"res/u/c/{request_id}"
+        topic = below_root(TOPICS.reply("u", "c", request_id))
         return await self._until(lambda one: one.topic == topic, within_s, f"reply to {request_id}")
 
     async def change(self, slot: Slot, value: Message, arm: str = SUITE) -> dict[str, Any]:
@@ -178,7 +179,7 @@ class Stage:
 
         def is_end(published: Published) -> bool:
             wanted = f"u/c/{request_id}"
-            return published.topic.startswith(f"evt/{SUITE}/") and published.document.get("request_id") == wanted
+            return published.topic.startswith(EVENTS) and published.document.get("request_id") == wanted
 
         return await self._until(is_end, SETTLED_WITHIN_S, f"event of {request_id}")
 
@@ -186,7 +187,7 @@ class Stage:
         """The first event of a foreign change."""
 
         def is_foreign(published: Published) -> bool:
-            return published.topic.startswith(f"evt/{SUITE}/") and published.document["cause"] == "foreign"
+            return published.topic.startswith(EVENTS) and published.document["cause"] == "foreign"
 
         return await self._until(is_foreign, within_s, "an event with cause foreign")
 
@@ -203,7 +204,7 @@ class Stage:
         self, name: str, wanted: Callable[[dict[str, Any]], bool], within_s: float = SETTLED_WITHIN_S
     ) -> dict[str, Any]:
         """A state document of the arm, when its latest is as wanted."""
-        topic = f"state/{SUITE}/{name}"
+        topic = below_root(TOPICS.state(SUITE, name))
 
         def is_latest(published: Published) -> bool:
             latest = next(one for one in reversed(self.link.published) if one.topic == topic)
@@ -213,7 +214,7 @@ class Stage:
 
     def events(self) -> list[dict[str, Any]]:
         """The events of the arm so far."""
-        return [one.document for one in self.link.published if one.topic.startswith(f"evt/{SUITE}/")]
+        return [one.document for one in self.link.published if one.topic.startswith(EVENTS)]
 
     async def _until(self, wanted: Callable[[Published], bool], within_s: float, what: str) -> dict[str, Any]:
         try:
