@@ -9,6 +9,7 @@ import structlog
 
 from broker.arm_session import ArmSession
 from broker.ledger import Ledger
+from broker.parking import Parking
 from handlers.arm_state import Hold
 from handlers.outcome import AccessOrder, AuthorityOrder, HoldOrder
 from handlers.request import Request
@@ -37,21 +38,22 @@ class AuthorityRow(msgspec.Struct, frozen=True):
 class Authorities:
     """Changes authorities and locks.
 
-    `describe` publishes the factsheet of an arm, `judge` lets the changes that wait be judged again.
+    `describe` publishes the factsheet of an arm, `release` lets what waits for an arm go on, if it may.
     """
 
     def __init__(
         self,
         ledger: Ledger,
+        parking: Parking,
         loop: asyncio.AbstractEventLoop,
-        *,
         describe: Callable[[ArmSession], None],
-        judge: Callable[[ArmSession], None],
+        release: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
+        self._parking = parking
         self._loop = loop
         self._describe = describe
-        self._judge = judge
+        self._release = release
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def restore(self, sessions: Iterable[ArmSession], meta: Mapping[str, str]) -> None:
@@ -128,7 +130,8 @@ class Authorities:
         self._ledger.documents.mark(session, "presence")
         self._ledger.store.batch.on_commit(partial(self._describe, session))
         self._ledger.store.flush_soon()
-        self._judge(session)
+        self._parking.stop_waiting(session)
+        self._release(session)
 
     def watch(self, session: ArmSession) -> None:
         """End a lock in time."""

@@ -1,11 +1,10 @@
 """Pending changes outside the queue: those whose arm cannot take them, and those that wait for somebody's decision."""
 
 from broker.arm_session import ArmSession
-from broker.documents import Documents
 from broker.endings import Endings
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
 from broker.ledger import Ledger
-from broker.obstacles import Park
+from broker.obstacles import Obstacles, Park
 from broker.queues import Queues
 from broker.replies import Replies
 from broker.store.rows import ChangeState
@@ -24,11 +23,12 @@ class Parking:
     """
 
     def __init__(
-        self, ledger: Ledger, replies: Replies, documents: Documents, endings: Endings, queues: Queues
+        self, ledger: Ledger, replies: Replies, obstacles: Obstacles, endings: Endings, queues: Queues
     ) -> None:
         self._ledger = ledger
         self._replies = replies
-        self._documents = documents
+        self._documents = ledger.documents
+        self._obstacles = obstacles
         self._endings = endings
         self._queues = queues
 
@@ -64,6 +64,32 @@ class Parking:
     def restore(self, session: ArmSession, job: ChangeJob) -> None:
         """A change that an earlier run held stays held."""
         self.place(session, job, Park("it was held before the service restarted", (), held=True))
+
+    def barred(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change cannot begin; then it is parked or ended, and the caller takes it out of the queue."""
+        obstacle = self._obstacles.of(session, job)
+        if isinstance(obstacle, Park):
+            self.park(session, job, obstacle)
+        elif obstacle is not None:
+            self._endings.failed(session, job, obstacle.error, obstacle.cause, None)
+        return obstacle is not None
+
+    def stop_waiting(self, session: ArmSession) -> None:
+        """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
+        self._explain(session)
+        for job in session.waiting():
+            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+                continue
+            if not self._obstacles.free(session, job) and self.barred(session, job):
+                session.jobs.remove(job)
+
+    def _explain(self, session: ArmSession) -> None:
+        """What keeps the parked changes may be another reason than when they were parked."""
+        for job in session.parked:
+            obstacle = self._obstacles.of(session, job)
+            if isinstance(obstacle, Park) and obstacle.held is job.held and obstacle.why != job.why:
+                job.why = obstacle.why
+                self._documents.mark(session, "config")
 
     def _newer(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> ChangeJob | None:
         """A newer change of the slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
@@ -108,7 +134,7 @@ class Parking:
 
     def release(self, session: ArmSession) -> None:
         """The arm is there, ready and read: what waits for it goes on, tightenings first, and is decided again."""
-        waiting = [job for job in session.parked if not job.held]
+        waiting = [job for job in session.parked if not job.held and self._obstacles.free(session, job)]
         reported = session.state.reported
         looser = [job for job in waiting if is_loosening(job.item, job.wanted, reported.get(job.slot))]
         for job in reversed([one for one in waiting if one not in looser]):

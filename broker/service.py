@@ -81,7 +81,7 @@ class Service:
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, loop, describe=announcer.factsheet, judge=self._release)
+        self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
         self._acceptor = Acceptor(
             link=self._link, ledger=ledger, replies=replies, settler=settler,
             orders=self._orders(), notices=notices,

@@ -55,7 +55,7 @@ class Settler:
         self.unsettled: dict[int, ChangeJob] = {}
         self.endings = Endings(ledger, replies, documents, self.unsettled)
         self.deadlines = Deadlines(ledger, replies, self.endings, loop)
-        self.parking = Parking(ledger, replies, documents, self.endings, queues)
+        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
         self.exchange = Exchange(documents)
         self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
 
@@ -166,7 +166,7 @@ class Settler:
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Bring one change to its end, or park it; returns when the next may begin."""
-        if job.phase is not Phase.DONE and (session.may_be_with_arm(job) or not self._barred(session, job)):
+        if job.phase is not Phase.DONE and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
             session.busy_with = job
             try:
                 with contextlib.suppress(EndedError):
@@ -175,15 +175,6 @@ class Settler:
                 session.busy_with = None
         if not job.parked and self._mark_next(session, job):
             await self._ledger.store.committed()
-
-    def _barred(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether the change cannot begin; then it is parked or ended."""
-        obstacle = self._obstacles.of(session, job)
-        if isinstance(obstacle, Park):
-            self.parking.park(session, job, obstacle)
-        elif obstacle is not None:
-            self.endings.failed(session, job, obstacle.error, obstacle.cause, None)
-        return obstacle is not None
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
         if isinstance(job, RestoreJob):
@@ -208,7 +199,7 @@ class Settler:
         except ArmRefusedError as refused:
             self._refused_by_arm(session, job, refused)
         except ArmAwayError:
-            self._barred(session, job)
+            self.parking.barred(session, job)
         else:
             await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
 
@@ -245,14 +236,18 @@ class Settler:
         self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
         job.n, job.phase = self._ledger.new_change(), Phase.ACCEPTED
         self._ledger.add_change(session, job)
-        if not self._barred(session, job):
+        if not self.parking.barred(session, job):
             await self._carry_out(session, job)
 
     async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.exchange.read_back(session, job)
         ending = self.exchange.ending(session, job, job.wanted, read)
-        ready = session.state.ready and not session.state.held and self._obstacles.free(session, job)
+        if ending is Ending.REFUSED and not self._obstacles.free(session, job):
+            job.resumed = False
+            self.parking.barred(session, job)
+            return
+        ready = session.state.ready and not session.state.held
         if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
             try:
                 await self.exchange.write(session, job)

@@ -46,7 +46,8 @@ def release_arm(state: ArmState, request: Request) -> ReleaseOrder:
     """ReleaseArm: end the lock; there has to be one."""
     known_only(plain_params(request), ())
     if state.hold is None:
-        raise BrokerError("implausible_value", f"nobody holds {state.arm}. {NOTHING_CHANGED}")
+        why = f"nobody holds {state.arm}, there is nothing to release. {NOTHING_CHANGED}"
+        raise BrokerError("revision_conflict", why)
     return ReleaseOrder()
 
 

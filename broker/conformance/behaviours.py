@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Any
 
-from broker.conformance.stage import OTHER, Opened, Stage
+from broker.conformance.stage import OTHER, SUITE, Opened, Stage
 from devices.conformance import Rig
 from devices.conformance.steps import expect, expect_away
 from handlers.settling import same
@@ -163,13 +163,18 @@ async def _expect_served(stage: Stage, request: str, reply: dict[str, Any]) -> N
 
 
 async def holds_another_arm(stage: Stage) -> None:
-    """Another serial number under the same name is held: nothing is written, also after the fault."""
+    """Another serial number under the same name is held, also after the fault, until ConfirmArm; then it is served."""
     slot, traits = stage.rig.traits.slot, stage.rig.traits
     await stage.rig.inject(Fault("swap_serial"))
     await stage.document("presence", lambda document: document["state"] == "held", traits.back_within_s)
     reply = await stage.change(slot, traits.example.value)
     expect(reply["stage"] in ("stored", "refused"), f"stage {reply['stage']} on an arm that is held")
+    await stage.rig.inject(Fault("none"))
     expect(not stage.tap.written, "written to another arm")
+    confirmed = await stage.reply(stage.send(SUITE, "ConfirmArm", {}))
+    expect(confirmed["ok"], f"ConfirmArm: {confirmed.get('error')}")
+    await stage.presence(online=True, ready=True, within_s=traits.back_within_s)
+    _expect_applied(await stage.change(slot, traits.example.value))
 
 
 async def tells_what_a_reboot_lost(stage: Stage) -> None:

@@ -18,7 +18,7 @@ from broker.store.store import Store
 from devices.adapter import ArmAdapter, Command, Notice, Snapshot
 from devices.conformance import FailedError, Rig
 from devices.guard import guard
-from handlers.config_items import ITEMS, slot_name
+from handlers.config_items import ITEMS
 from handlers.rpc_table import SERVICE_METHODS
 from schema.arms import Description, Slot
 from schema.codecs.plain import to_plain
@@ -214,12 +214,6 @@ class Stage:
     def events(self) -> list[dict[str, Any]]:
         """The events of the arm so far."""
         return [one.document for one in self.link.published if one.topic.startswith(f"evt/{SUITE}/")]
-
-    def desired(self, slot: Slot) -> Any:
-        """What the latest config document has for a slot."""
-        config = next(one.document for one in reversed(self.link.published) if one.topic == f"state/{SUITE}/config")
-        value = config["items"][slot[0]]
-        return value[slot_name(slot)] if slot[1] else value
 
     async def _until(self, wanted: Callable[[Published], bool], within_s: float, what: str) -> dict[str, Any]:
         try:

@@ -37,6 +37,7 @@ TRAITS = Traits(
     },
     cannot={
         "rounded": "a node holds doubles as they are",
+        "clamp": "a node takes a value whole, or refuses it",
         "same reset answered": "a node has no reset",
         "swap_serial": "a node has no serial number: its full name stands for it",
     },

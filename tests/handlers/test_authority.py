@@ -49,7 +49,7 @@ def test_every_authority_can_be_set_with_a_reason_or_without(authority: Authorit
         ("HoldArm", {"reason": "x", "until": 7}, "malformed", "params.until: a text is needed"),
         ("HoldArm", {"reason": "x", "until": "2023-11-14T22:13:20.123456Z"}, "out_of_limits", "is not after 2023"),
         ("HoldArm", {"reason": "x", "who": "bob"}, "unknown_field", "params.'who'"),
-        ("ReleaseArm", {}, "implausible_value", "nobody holds r12. Nothing was changed."),
+        ("ReleaseArm", {}, "revision_conflict", "nobody holds r12, there is nothing to release. Nothing"),
         ("ReleaseArm", {"all": True}, "unknown_field", "params.'all'"),
     ],
 )

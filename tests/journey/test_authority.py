@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from schema.arms import Authority
+from schema.codecs.times import format_time, parse_time
 from tests.journey import recording
 from tests.journey.client import Client
 from tests.journey.recording import ARMS
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import Mosquitto
-from tests.virtual_plant import Plant, play
+from tests.virtual_plant import Plant, play, run
 
 MODE = "CARTESIAN_JOYSTICK"
 SET, ITEM = "SetTwistLinearSoftLimit", "twist_linear_soft_limit"
@@ -179,7 +180,7 @@ def test_a_held_arm_takes_the_writes_of_its_holder_alone(tmp_path: Path) -> None
         assert (await plant.call("r1", SET, VALUE, user="ann"))["stage"] == "applied"
         assert (await plant.call("r1", "ReleaseArm", user="ann"))["ok"]
         assert (await plant.call("r1", SET, LOOSER, user="bob"))["stage"] == "applied"
-        assert (await plant.call("r1", "ReleaseArm", user="ann"))["error"]["kind"] == "implausible_value"
+        assert (await plant.call("r1", "ReleaseArm", user="ann"))["error"]["kind"] == "revision_conflict"
 
     play(tmp_path, scenario)
 
@@ -233,3 +234,175 @@ async def test_two_users_of_one_arm(plant: Mosquitto, proven: RunningService) ->
         assert (await bob.change("r1", SET, LOOSER))["stage"] == "checked"
         await bob.change("r1", "SetAuthority", {"authority": "control"})
         assert (await bob.change("r1", SET, LOOSER))["stage"] == "applied"
+
+
+def pending(plant: Plant, arm: str = "r1") -> list[tuple[str, str, str]]:
+    """Item, state and why of what `config` shows as pending."""
+    config = plant.service._documents.build(plant.session(arm), "config")
+    return [(entry["item"], entry["state"], entry.get("why", "")) for entry in config["pending"]]
+
+
+BARRIERS = {
+    "observe": ("SetAuthority", {"authority": "observe"}, "the authority over r1 is observe"),
+    "advise": ("SetAuthority", {"authority": "advise"}, "the authority over r1 is advise"),
+    "lock": ("HoldArm", {"reason": "gripper change"}, "r1 is held by ann (not proven) since"),
+}
+LIFTED = {
+    "observe": ("SetAuthority", {"authority": "control"}),
+    "advise": ("SetAuthority", {"authority": "control"}),
+    "lock": ("ReleaseArm", {}),
+}
+SPEED, SPEEDS = "SetJointSpeedSoftLimits", {"control_mode": "ANGULAR_JOYSTICK", "joint_speed_soft_limits": [30.0] * 7}
+
+
+@pytest.mark.parametrize("barrier", BARRIERS)
+def test_what_has_begun_ends_and_what_has_not_waits_until_it_may(tmp_path: Path, barrier: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        method, params, why = BARRIERS[barrier]
+        await plant.fault("r1", "hang")
+        begun = plant.send("r1", SET, VALUE)
+        await plant.turn(1.0)
+        waiting = plant.send("r1", SPEED, SPEEDS)
+        reset = plant.send("r1", "ResetGravityVector")
+        mode = plant.send("r1", "SetControlMode", {"control_mode": MODE}, ttl_ms=60_000)
+        await plant.turn(1.0)
+        assert (await plant.call("r1", method, params, user="ann"))["stage"] == "stored"
+        stored = await plant.reply(waiting)
+        assert (stored["ok"], stored["stage"], stored["final"]) == (True, "stored", False)
+        assert [warning["name"] for warning in stored["warnings"]] == ["DEVICE_NOT_READY"]
+        for request_id in (reset, mode):
+            reply = await plant.reply(request_id)
+            assert (reply["stage"], reply["error"]["kind"]) == ("refused", "held")
+        found = pending(plant)
+        assert [entry[0] for entry in found] == [ITEM, "joint_speed_soft_limits"]
+        assert found[1][1] == "accepted"
+        assert found[1][2].startswith(why)
+        await plant.fault("r1", "none")
+        assert (await plant.reply(begun))["stage"] == "applied"
+        await plant.turn(5.0)
+        assert len(pending(plant)) == 1
+        config = await plant.document("state/r1/config", lambda one: any("why" in each for each in one["pending"]))
+        assert config["pending"][-1]["why"].startswith(why)
+        method, params = LIFTED[barrier]
+        await plant.call("r1", method, params, user="ann")
+        event = await plant.document("evt/r1/config/JOINT_SPEED_SOFT_LIMITS_CHANGED", bool)
+        assert (event["request_id"], event["cause"]) == (f"u/c/{waiting}", "applied")
+        assert pending(plant) == []
+
+    play(tmp_path, scenario)
+
+
+def test_what_waits_for_a_lock_goes_on_when_it_ends_by_itself(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "offline")
+        waiting = plant.send("r1", SET, VALUE)
+        await plant.turn(1.0)
+        end = format_time(plant.clock.now_us() + 60_000_000)
+        await plant.call("r1", "HoldArm", {"reason": "x", "until": end}, user="ann")
+        await plant.fault("r1", "none")
+        await plant.turn(30.0)
+        assert plant.session().state.online
+        (found,) = pending(plant)
+        assert found[1] == "accepted"
+        assert found[2].startswith("r1 is held by ann")
+        own = await plant.call("r1", SPEED, SPEEDS, user="ann")
+        assert own["stage"] == "applied"
+        event = await plant.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
+        assert event["request_id"] == f"u/c/{waiting}"
+        assert plant.clock.now_us() >= parse_time(end)
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("authority", ["observe", "advise"])
+def test_what_a_start_finds_waits_for_the_authority(tmp_path: Path, authority: str) -> None:
+    """A change that was accepted, and one whose command an earlier run may have sent."""
+
+    async def whole() -> None:
+        async with Plant(tmp_path / "first", ["r1"]) as plant:
+            await plant.fault("r1", "hang")
+            plant.send("r1", SET, VALUE)
+            plant.send("r1", SPEED, SPEEDS)
+            await plant.turn(1.0)
+            await plant.committed()
+            copy = plant.copy(tmp_path / "second")
+        named = [{"id": "r1", "model": "gen3_7dof", "authority": authority}]
+        async with Plant(copy, arm=named) as plant:
+            await plant.turn(30.0)
+            assert plant.session().cmd_seq <= 2
+            assert [entry[2] for entry in pending(plant)] == [f"the authority over r1 is {authority}"] * 2
+            assert plant.events() == []
+        async with Plant(copy, arm=named) as plant:
+            await plant.turn(30.0)
+            assert len(pending(plant)) == 2
+            await plant.call("r1", "SetAuthority", {"authority": "control"})
+            await plant.turn(5.0)
+            assert pending(plant) == []
+            assert sorted(event["event"] for event in plant.events()) == [
+                "JOINT_SPEED_SOFT_LIMITS_CHANGED",
+                "TWIST_LINEAR_SOFT_LIMIT_CHANGED",
+            ]
+
+    run(whole)
+
+
+def test_what_drifted_is_not_brought_back_below_control(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", SET, VALUE)
+        await plant.call("r1", "SetAuthority", {"authority": "observe"})
+        await plant.fault("r1", "foreign_change", item=ITEM, slot=MODE, value=0.4)
+        await plant.turn(600.0)
+        assert plant.session().cmd_seq == 1
+        assert pending(plant) == []
+        await plant.call("r1", "SetAuthority", {"authority": "control"})
+        await plant.turn(120.0)
+        assert plant.session().cmd_seq == 2
+
+    play(tmp_path, scenario, arm=[{"id": "r1", "model": "gen3_7dof", "drift": "reapply"}])
+
+
+@pytest.mark.parametrize("authority", ["observe", "advise"])
+def test_what_would_reach_the_arm_is_checked_only_and_what_would_not_works(tmp_path: Path, authority: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "offline")
+        for value in (0.25, 0.26):
+            plant.send("r1", SET, {**VALUE, ITEM: value})
+        plant.send("r1", SPEED, SPEEDS)
+        await plant.turn(1.0)
+        await plant.call("r1", "SetAuthority", {"authority": authority})
+        assert [entry[2] for entry in pending(plant)] == [f"the authority over r1 is {authority}"] * 2
+        await plant.fault("r1", "none")
+        await plant.turn(30.0)
+        confirmed = await plant.call("r1", "ConfirmPending", {"all": True})
+        restored = await plant.call("r1", "RestoreFactory")
+        for reply in (confirmed, restored):
+            assert (reply["ok"], reply["stage"], reply["rev"]) == (True, "checked", plant.session().state.rev)
+            assert [warning["name"] for warning in reply["warnings"]] == [
+                "OBSERVED" if "ob" in authority else "ADVISED"
+            ]
+        assert len(pending(plant)) == 2
+        assert (await plant.call("r1", "DiscardPending", {"all": True}))["stage"] == "stored"
+        assert pending(plant) == []
+        assert plant.session().cmd_seq == 0
+
+    play(tmp_path, scenario, arm=[{"id": "r1", "model": "gen3_7dof"}])
+
+
+def test_nobody_but_the_holder_decides_what_waits(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "offline")
+        rev = (await plant.call("r1", SET, VALUE))["rev"]
+        await plant.call("r1", "HoldArm", {"reason": "x"}, user="ann")
+        decisions: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("ConfirmPending", {"all": True}),
+            ("DiscardPending", {"rev": rev}),
+            ("ConfirmArm", {}),
+            ("RestoreFactory", {}),
+        )
+        for method, params in decisions:
+            assert (await plant.call("r1", method, params))["error"]["kind"] == "held"
+        assert (await plant.call("r1", "DiscardPending", {"rev": rev}, user="ann"))["ok"]
+        await plant.call("r1", "ReleaseArm", user="ann")
+        assert pending(plant) == []
+
+    play(tmp_path, scenario)
