@@ -10,6 +10,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout
 from devices.options import option_faults
 from devices.registry import adapter_class
+from handlers.limit_layers import PARAMETERS_SLOT
 
 
 class CheckedFleet(NamedTuple):
@@ -73,5 +74,8 @@ def _arm_faults(path: KeyPath, arm: ArmSettings, about: AdapterAbout | str) -> I
     if about.models and arm.model not in about.models:
         allowed = ", ".join(about.models)
         yield Fault((*path, "model"), f"arm {arm.id}: model: {arm.model!r}; allowed are {allowed}")
+    if arm.ros_yaml and PARAMETERS_SLOT[0] in about.items:
+        text = f"{arm.ros_yaml!r}: adapter {arm.adapter} reads the parameters from the arm itself"
+        yield Fault((*path, "ros_yaml"), f"arm {arm.id}: ros_yaml: {text}")
     for option, text in option_faults(arm.options, about.options):
         yield Fault((*path, "options", option), f"arm {arm.id}: option {option}: {text}")

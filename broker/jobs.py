@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
-from handlers.config_items import ITEMS, ConfigItem, Order, Zero
-from handlers.factory import WHOLE_KEY, by_item
+from handlers.config_items import ITEMS, ConfigItem, Order, Zero, slot_path
+from handlers.factory import WHOLE_KEY
 from handlers.outcome import Proposal, Restoration
 from handlers.provenance import NOBODY, Setter
 from handlers.request import Request
@@ -147,8 +147,8 @@ class RestoreJob(ChangeJob):
 
     @property
     def record(self) -> bytes | None:
-        """What became of the items, for the history."""
-        return msgspec.json.encode(by_item(self.outcomes)) if self.outcomes else None
+        """What became of the slots so far, by their paths."""
+        return msgspec.json.encode({slot_path(slot): outcome for slot, outcome in self.outcomes.items()})
 
 
 @dataclass(slots=True, eq=False)

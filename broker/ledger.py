@@ -134,7 +134,7 @@ class Ledger:
                 mode=job.slot[1],
                 before=pack(reported) if reported is not None else None,
                 after=job.record,
-                state=ChangeState.WRITING if job.phase is Phase.WRITING else ChangeState.ACCEPTED,
+                state=_state_of(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
                 at_us=job.at_us,
@@ -275,3 +275,10 @@ class Ledger:
             return None
         event = ControlConfigurationEvent(number) if row is not None else number
         return ControlConfigurationNotification(event, stamp, user, connection)
+
+
+def _state_of(job: ChangeJob) -> ChangeState:
+    """How far a new change got."""
+    if job.parked:
+        return ChangeState.HELD if job.held else ChangeState.PENDING
+    return ChangeState.WRITING if job.phase is Phase.WRITING else ChangeState.ACCEPTED

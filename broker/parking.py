@@ -52,7 +52,7 @@ class Parking:
             self._endings.failed(session, job, _superseded(session, job, newer.rev), "superseded", None)
             return
         self.place(session, job, obstacle)
-        self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.ACCEPTED)
+        self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.PENDING)
         if job.waiters:
             reply = self._replies.change_reply(
                 session, job, ok=True, stage=Stage.STORED, final=False, warnings=obstacle.warnings

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from broker.arm_session import ArmSession
 from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
@@ -10,7 +12,7 @@ from broker.quarantine import STARTS
 from broker.replies import Replies, from_outcome
 from broker.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
-from handlers.config_items import ITEMS
+from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait
@@ -61,7 +63,7 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     expires = 0.0
     if row.expires_us:
         expires = ledger.clock.monotonic() + (row.expires_us - ledger.clock.now_us()) / 1e6
-    begun = row.state not in (ChangeState.ACCEPTED, ChangeState.HELD)
+    begun = row.state in (ChangeState.WRITING, ChangeState.UNKNOWN)
     known: dict[str, Any] = {
         "n": row.n, "request_n": row.request_n, "rev": row.rev, "slot": (row.key, row.mode),
         "loosening": row.loosening, "unchanged": row.rev == 0, "author": Author(row.user, row.conn, row.proven),
@@ -71,7 +73,10 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     }  # fmt: skip
     job: ChangeJob
     if row.verb == RESTORE:
-        job = RestoreJob(item=WHOLE, verb=Verb.RESET, wanted=None, targets=factory_slots(session.state), **known)
+        slots = factory_slots(session.state)
+        told = msgspec.json.decode(row.after or b"{}")
+        outcomes = {slot: told[slot_path(slot)] for slot in slots if slot_path(slot) in told}
+        job = RestoreJob(item=WHOLE, verb=Verb.RESET, wanted=None, targets=slots, outcomes=outcomes, **known)
     else:
         item = ITEMS[row.key]
         wanted = unpack(row.after, item.message) if row.after is not None else None

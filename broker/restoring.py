@@ -9,7 +9,7 @@ from broker.replies import Replies
 from broker.store.rows import ChangeState
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.config_items import ITEMS, held_by_service
-from handlers.factory import RESTORED, UNCHANGED, by_item, shortfall, step_of
+from handlers.factory import OUTCOMES, RESTORED, UNCHANGED, by_item, shortfall, step_of
 from handlers.items import check_presence
 from handlers.provenance import Setter, Stamp
 from handlers.settling import Ending, equal
@@ -42,12 +42,15 @@ class Restoring:
             await self._mark_writing(session, job)
         number = job.cmd_seq
         for slot in job.targets:
+            if slot in job.outcomes:  # known before the service restarted, or the arm was opened anew
+                continue
             step = self._step(session, job, slot, number)
             if held_by_service(session.state, slot[0]):
                 job.outcomes[slot] = self._in_force(session, step)
                 continue
             job.step, number = step, number + 1
             job.outcomes[slot] = await (self._found(session, step) if job.resumed else self._restore(session, step))
+            self._ledger.update_change(job, ChangeState.WRITING)
         job.step = None
         self._end(session, job)
 
@@ -83,13 +86,15 @@ class Restoring:
             return UNCHANGED
         try:
             check_presence(state)
+            if step.wanted is not None:
+                step.item.check(state, step.wanted)
             returned = await self._exchange.write(session, step)
         except ArmRefusedError:
             return Ending.REFUSED.value
         except ArmAwayError:
             return "arm_away"
         except BrokerError as error:
-            return error.kind
+            return error.kind if error.kind in OUTCOMES else Ending.REFUSED.value
         read, ending = await self._exchange.judge(session, step, returned if step.verb is Verb.RESET else step.wanted)
         return self._take(session, step, read, ending)
 

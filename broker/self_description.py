@@ -79,10 +79,13 @@ def errors() -> dict[str, Any]:
     }
 
 
-def asyncapi(settings: Settings) -> dict[str, Any]:
-    """The document `meta/asyncapi`: the topics as an AsyncAPI 3 document."""
-    topics = Topics(settings.root)
-    channels = {
+_RECEIVED = frozenset({"request", "deviceBirth", "deviceDeath", "deviceAck", "deviceReport"})
+"""Channels that the service listens to; on all others it publishes."""
+
+
+def _channels(topics: Topics) -> dict[str, tuple[str, str]]:
+    """Address and description of every kind of topic."""
+    return {
         "request": (topics.request("{user}", "{conn}", "{arm}", "{method}"), "One request"),
         "reply": (topics.reply("{user}", "{conn}", "{leaf}"), "The reply"),
         "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle"),
@@ -94,7 +97,17 @@ def asyncapi(settings: Settings) -> dict[str, Any]:
         ),
         "state": (topics.state("{arm}", "{document}"), "Retained documents of an arm"),
         "service": (topics.service("{instance}"), "Presence of the service"),
+        "deviceBirth": (topics.device("{arm}", "birth"), "An arm that speaks MQTT: who it is, and its session"),
+        "deviceDeath": (topics.device("{arm}", "death"), "The session of such an arm that ended"),
+        "deviceCommand": (topics.device("{arm}", "cmd"), "One command to such an arm"),
+        "deviceAck": (topics.device("{arm}", "ack"), "Its answer"),
+        "deviceReport": (topics.device("{arm}", "report"), "What it tells by itself"),
     }
+
+
+def asyncapi(settings: Settings) -> dict[str, Any]:
+    """The document `meta/asyncapi`: the topics as an AsyncAPI 3 document."""
+    channels = _channels(Topics(settings.root))
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "armbroker", "version": service_version(), "description": NOTICE},
@@ -111,7 +124,7 @@ def asyncapi(settings: Settings) -> dict[str, Any]:
         },
         "operations": {
             name: {
-                "action": "receive" if name == "request" else "send",
+                "action": "receive" if name in _RECEIVED else "send",
                 "channel": {"$ref": f"#/channels/{name}"},
             }
             for name in channels

@@ -34,6 +34,7 @@ from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
 from broker.upkeep import each_hour, each_minute
+from schema.arms import Authority
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -120,9 +121,9 @@ class Service:
         )  # fmt: skip
 
     def _release(self, session: ArmSession) -> None:
-        """What waits for an arm goes on if it is there and ready."""
+        """What waits for an arm goes on if it is there and ready, and may be written to."""
         state = session.state
-        if state.online and state.ready and not state.held:
+        if state.online and state.ready and not state.held and state.authority is Authority.CONTROL:
             self._settler.parking.release(session)
             self._drift.look(session)
         self._queues.kick(session)

@@ -78,15 +78,15 @@ class Settler:
             self._ledger.mark_writing(session, job)
         if row is not None and waiter is not None:
             self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
+        if isinstance(obstacle, Park):
+            self.parking.place(session, job, obstacle)
         self._write_down(session, job)
         if session.parked:
             self.parking.supersede(session, job)
-        if isinstance(obstacle, Park):
-            self.parking.place(session, job, obstacle)
-        elif in_force and job.wanted is not None:
+        if in_force and job.wanted is not None:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
-        else:
+        if not job.parked:
             session.jobs.append(job)
         self._ledger.store.batch.on_commit(partial(self._accepted, session, job))
         self._documents.mark(session, "config")

@@ -21,7 +21,7 @@ WHOLE_KEY = "control_configuration"
 UNCHANGED = "unchanged"
 OUTCOMES = (
     UNCHANGED, Ending.APPLIED.value, Ending.ROUNDED.value, Ending.CLAMPED.value, Ending.OVERWRITTEN.value,
-    Ending.REFUSED.value, "arm_not_ready", "arm_away", "held", "expired",
+    Ending.REFUSED.value, "out_of_limits", "arm_not_ready", "arm_away", "held", "expired",
 )  # fmt: skip
 """What can become of a slot, best first; an item is as its worst slot."""
 RESTORED = frozenset(OUTCOMES[:4])
@@ -46,7 +46,7 @@ def has_no_reset(item: ConfigItem) -> bool:
 
 
 def factory_slots(state: ArmState) -> tuple[Slot, ...]:
-    """The slots that RestoreFactory is about: those of the arm, then those that the service holds."""
+    """The slots of RestoreFactory: those that the service holds, as they bound the others, then those of the arm."""
     own = [
         (item.key, int(mode))
         for item in CONFIG_ITEMS
@@ -56,7 +56,7 @@ def factory_slots(state: ArmState) -> tuple[Slot, ...]:
         and (_resettable(state, item) or ((item.key, int(mode)) in state.first and f"Set{item.noun}" in state.methods))
     ]
     held = [slot for slot in INITIAL_ORDER if slot in state.reported and held_by_service(state, slot[0])]
-    return (*own, *held)
+    return (*held, *own)
 
 
 def step_of(state: ArmState, item: ConfigItem, slot: Slot) -> Step:

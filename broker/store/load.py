@@ -27,14 +27,14 @@ _NEXT_HANDLE = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'h
 
 
 def load(connection: sqlite3.Connection, *, blame: bool = True) -> Loaded:
-    """Raise the epoch, count this start on every open change if the last end was unclean and `blame`, read the rest.
+    """Raise the epoch, count this start on every change under way after an unclean end if `blame`, read the rest.
 
     Runs inside the caller's transaction.
     """
     epoch, last_time_us, clean = connection.execute("SELECT epoch, last_time_us, clean FROM service").fetchone()
     connection.execute("UPDATE service SET epoch = epoch + 1, clean = 0")
     if blame and not clean:
-        connection.execute("UPDATE change SET starts = starts + 1 WHERE state <> 'settled'")
+        connection.execute("UPDATE change SET starts = starts + 1 WHERE state NOT IN ('settled', 'pending', 'held')")
     unpublished: dict[str, list[EventRow]] = {}
     for event in map(make_event, connection.execute(_UNPUBLISHED)):
         unpublished.setdefault(event.arm, []).append(event)

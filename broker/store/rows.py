@@ -11,6 +11,8 @@ class ChangeState(enum.StrEnum):
     ACCEPTED = "accepted"
     WRITING = "writing"
     UNKNOWN = "unknown"
+    PENDING = "pending"
+    """Accepted, and its arm cannot take it."""
     HELD = "held"
     """Accepted, and not sent before somebody confirms it."""
     SETTLED = "settled"

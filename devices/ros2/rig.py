@@ -1,5 +1,6 @@
 """The test bench of the adapter: a real ROS node of ours that misbehaves when it is told to."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ TRAITS = Traits(
         "flag for a number": Refusal(SLOT, JointParameterMap({SPEED: True}), 3),
         "other item": Refusal(("joint_limits", 0), JointParameterMap({SPEED: 1.0}), 5),
     },
+    clamped=(SLOT, JointParameterMap(LIMITS | {SPEED: 1.0})),
     cannot={
         "rounded": "a node holds doubles as they are",
         "clamp": "a node takes a value whole, or refuses it",
@@ -44,7 +46,16 @@ TRAITS = Traits(
 )
 
 _FAULTS: Mapping[str, Mapping[str, Any]] = {
-    "none": {"reject": "", "delay": 0, "lose": False, "garble": False, "hang": False, "offline": False},
+    "none": {
+        "reject": "",
+        "cap": sys.float_info.max,
+        "delay": 0,
+        "lose": False,
+        "garble": False,
+        "hang": False,
+        "offline": False,
+    },
+    "clamp": {"cap": 0.75},
     "refuse": {"reject": "all"},
     "lose_answer": {"lose": True},
     "garbage": {"garble": True},

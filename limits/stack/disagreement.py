@@ -34,7 +34,8 @@ class Disagreement(NamedTuple):
 def disagreements(stack: Stack) -> tuple[Disagreement, ...]:
     """Differences between the hard limits, URDF, ROS parameters and skeleton of an arm, pair by pair.
 
-    A number that only one of both gives is no disagreement; nor is a tighter soft range or soft limit of a source.
+    A number that only one of both gives is no disagreement; nor is a tighter soft range or soft limit of a source, nor
+    a number of a source that is being changed.
     """
     plain = [layer for layer in stack.layers if layer.kind in MACHINE_KINDS and not layer.is_soft]
     return tuple(found for first, second in combinations(plain, 2) for found in _between(stack, first, second))
@@ -50,13 +51,16 @@ def _between(stack: Stack, first: Layer, second: Layer) -> list[Disagreement]:
         quantity, joint = stack.joints.named(cell)
         sign = math.copysign(1.0, -1.0 if quantity == "position_lower" else 1.0)
         near, far = (first, second) if a[cell] < b[cell] else (second, first)
+        tighter, looser = (layer.origin_of(quantity, joint).source for layer in (near, far))
+        if tighter == looser:
+            continue
         found.append(
             Disagreement(
                 quantity,
                 joint,
-                near.origin_of(quantity, joint).source,
+                tighter,
                 sign * float(near.ceilings[cell]),
-                far.origin_of(quantity, joint).source,
+                looser,
                 sign * float(far.ceilings[cell]),
                 stack.joints.unit(quantity, joint),
             )

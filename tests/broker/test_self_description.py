@@ -15,7 +15,13 @@ ADDRESSES = {
     "outcomeEvent": "plant/cell/v1/evt/{arm}/outcome",
     "state": "plant/cell/v1/state/{arm}/{document}",
     "service": "plant/cell/v1/svc/{instance}",
+    "deviceBirth": "plant/cell/v1/dev/{arm}/birth",
+    "deviceDeath": "plant/cell/v1/dev/{arm}/death",
+    "deviceCommand": "plant/cell/v1/dev/{arm}/cmd",
+    "deviceAck": "plant/cell/v1/dev/{arm}/ack",
+    "deviceReport": "plant/cell/v1/dev/{arm}/report",
 }
+RECEIVED = {"request", "deviceBirth", "deviceDeath", "deviceAck", "deviceReport"}
 
 
 def test_the_asyncapi_document_has_the_address_and_the_parameters_of_every_channel(tmp_path: Path) -> None:
@@ -27,7 +33,7 @@ def test_the_asyncapi_document_has_the_address_and_the_parameters_of_every_chann
             level for level in ADDRESSES[name].split("/") if level.startswith("{")
         }
     actions = {name: operation["action"] for name, operation in document["operations"].items()}
-    assert actions == {name: "receive" if name == "request" else "send" for name in ADDRESSES}
+    assert actions == {name: "receive" if name in RECEIVED else "send" for name in ADDRESSES}
 
 
 @pytest.mark.parametrize("kind", ERRORS)

@@ -10,6 +10,7 @@ from handlers.effective import effective_document, limit_sources
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_layers import APPLICATION_SLOT, PARAMETERS_SLOT, SAFETY_SLOT
 from handlers.limit_sources import with_joint_types
+from handlers.provenance import NOBODY
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
 from limits.formats.urdf_records import JointType, UrdfJoint, UrdfRobot
 from schema.arms import Description, JointInfo
@@ -69,6 +70,13 @@ def test_the_files_of_the_settings_and_the_caps_bind_too() -> None:
     state = node(sources=sources(robot=urdf(0.4), velocity=0.3))
     assert velocity(state)["source"] == "policy:site"
     assert limits_of(state).machine().value("velocity", "joint_1") == 0.4
+
+
+def test_a_change_under_way_is_no_disagreement() -> None:
+    state = node()
+    state.unread[PARAMETERS_SLOT] = ((JointParameterMap({FLAG: True, NUMBER: 0.4}), NOBODY),)
+    assert velocity(state)["value"] == 0.4
+    assert limit_sources(state)["disagreements"] == []
 
 
 def test_every_method_of_the_service_answers_or_refuses() -> None:

@@ -21,11 +21,11 @@ def whole(**changes: Any) -> ArmState:
     return arm(first=FIRST, **changes)
 
 
-def test_every_item_but_the_mode_is_restored_those_of_the_service_last() -> None:
+def test_every_item_but_the_mode_is_restored_those_of_the_service_first() -> None:
     slots = factory_slots(whole())
     assert {key for key, _ in slots} == {item.key for item in CONFIG_ITEMS} - {"control_mode"}
     assert len(slots) == len(set(slots)) == 23
-    assert slots[-3:] == (("joint_parameters", 0), ("joint_safety", 0), ("joint_limits", 0))
+    assert slots[:3] == (("joint_parameters", 0), ("joint_safety", 0), ("joint_limits", 0))
     assert decide(whole(), "RestoreFactory") == Restoration(slots)
 
 
@@ -60,7 +60,7 @@ def test_what_has_a_reset_is_reset_and_the_rest_set() -> None:
 def test_limits_that_the_arm_itself_holds_are_set_to_what_was_adopted() -> None:
     slot = ("joint_limits", 0)
     state = arm(first=FIRST | {slot: values()[slot]}, arm_items=frozenset({"joint_limits"}))
-    assert factory_slots(state).index(slot) < factory_slots(state).index(("joint_parameters", 0))
+    assert factory_slots(state).index(slot) > factory_slots(state).index(("joint_parameters", 0))
     assert step_of(state, ITEMS["joint_limits"], slot) == Step(Verb.SET, values()[slot])
 
 

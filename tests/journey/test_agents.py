@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.journey.client import Client
 from tests.journey.conftest import ClientMaker
 from tests.journey.processes import ServiceProcess
 from tests.journey.running import RunningService, settings_of
-from tests.links import peer
+from tests.links import peer, until
 from tests.mosquitto import Mosquitto
 
 GONE_S = 3.0
@@ -343,3 +344,35 @@ async def test_a_reboot_with_old_values_is_noticed(make_cell: Callable[..., Cell
     await cell.agents["r1"].tell("r1", fault="reboot")
     event = await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
     assert (event["cause"], event["change"]["before"]) == ("foreign", 0.2)
+
+
+async def test_nothing_is_lost_or_doubled_while_an_agent_is_killed(
+    make_cell: Callable[..., Cell], connect: ClientMaker
+) -> None:
+    cell = make_cell("r1")
+    client = await monitor_of(cell, connect)
+    await presence(client, "r1", "online")
+    ids: list[str] = []
+
+    async def send(number: int) -> None:
+        for _ in range(number):
+            ids.append(f"k{len(ids)}")
+            request = {"id": ids[-1], "params": limit(0.1 + 0.01 * len(ids)), "wait": "stored"}
+            await client.send("r1", "SetTwistLinearSoftLimit", request)
+
+    for _ in range(3):
+        await send(6)
+        cell.agents["r1"].kill()
+        await send(4)
+        await presence(client, "r1", "offline")
+        cell.agents["r1"].start()
+        await presence(client, "r1", "online")
+    for each in ids:
+        assert (await client.reply(each))["ok"]
+
+    def ends() -> Counter[str]:
+        return Counter(event["request_id"].rpartition("/")[2] for event in client.events("r1") if "request_id" in event)
+
+    await until(lambda: len(ends()) == len(ids))
+    assert ends() == Counter(ids)
+    assert await read(client, "r1") == pytest.approx(0.1 + 0.01 * len(ids))

@@ -1,6 +1,8 @@
 """Changes of arms that cannot take them: pending, superseded, decided again on return, held, confirmed, discarded."""
 
 import asyncio
+import json
+import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -8,12 +10,13 @@ from typing import Any
 import pytest
 
 from broker.service import Service
+from broker.store.store import Store
 from devices.adapter import LinkState
 from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit
 from tests.journey.test_restart import away, journal
-from tests.virtual_plant import Plant, run
+from tests.virtual_plant import START_US, Plant, run
 
 SET, RESET = "SetTwistLinearSoftLimit", "ResetTwistLinearSoftLimit"
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
@@ -481,6 +484,57 @@ def test_nothing_is_written_to_an_arm_that_is_moving_when_it_is_reached(play: Ca
             assert plant.session().state.online
             assert [one["why"] for one in await pending(plant, bool)] == ["r1 takes no change now"]
             tell(plant, ready=True)
+            assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
+
+    play(scenario)
+
+
+def test_unclean_ends_are_not_held_against_what_only_waits(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        data = await crash_with_waiting(folder, (SET, value(0.1)))
+        rows = sqlite3.connect(data / "store.sqlite3")
+        assert rows.execute("SELECT state FROM change ORDER BY n").fetchall() == [("settled",), ("pending",)]
+        rows.close()
+        for _ in range(3):
+            store = Store.open(data, lambda: START_US)
+            store.load()
+            store.close(clean=False)
+        async with Plant(data) as plant:
+            assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
+
+    play(scenario)
+
+
+def test_a_change_that_may_not_be_written_for_now_waits_without_a_word_each_time(
+    play: Callable[[Scenario], None],
+) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await offline(plant)
+            await plant.call("r1", SET, value(0.1), id="a")
+            assert (await plant.call("r1", "SetAuthority", {"authority": "observe"}))["ok"]
+            await back(plant)
+            (entry,) = await pending(plant, bool)
+            assert entry["state"] == "accepted"
+            assert plant.events() == []
+            assert (await plant.call("r1", "SetAuthority", {"authority": "control"}))["ok"]
+            assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
+
+    play(scenario)
+
+
+def test_a_lock_keeps_what_others_wait_for(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await offline(plant)
+            await plant.call("r1", SET, value(0.1), id="a")
+            hold = {"reason": "gripper change"}
+            plant.link.deliver("req/ann/hmi/r1/HoldArm", json.dumps({"id": "1", "params": hold}).encode())
+            await plant.turn(0.1)
+            await back(plant)
+            why = await pending(plant, lambda each: "held by ann" in each[0]["why"])
+            assert why[0]["state"] == "accepted"
+            plant.link.deliver("req/ann/hmi/r1/ReleaseArm", json.dumps({"id": "2"}).encode())
             assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
 
     play(scenario)
