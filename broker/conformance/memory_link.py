@@ -7,20 +7,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from broker.mqtt_link import InboundMessage, LinkCounts, LinkDownError
-from broker.topics import Topics
 
 PATIENCE_S = 3600.0
-TOPICS = Topics("armbroker")
-BASE = TOPICS.service("main").rsplit("/", 2)[0]
-
-
-def below_root(topic: str) -> str:
-    """A topic as `deliver` and `Published` have it."""
-    return topic.removeprefix(f"{BASE}/")
 
 
 class Published(NamedTuple):
-    """One publication, in the order of sending; `topic` below the root, `document` its JSON."""
+    """One publication, in the order of sending; `topic` without the prefix of the link, `document` its JSON."""
 
     topic: str
     document: Any
@@ -51,8 +43,11 @@ class MemoryReceipt:
 class MemoryLink:
     """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
 
+    Topics are given and shown without `prefix`.
     While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
     """
+
+    prefix = ""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
         self.counts = LinkCounts()
@@ -108,7 +103,7 @@ class MemoryLink:
         else:
             receipt.state = "taken"
         document = json.loads(payload) if payload else None
-        self.published.append(Published(below_root(topic), document, retain, self._loop.time()))
+        self.published.append(Published(topic.removeprefix(self.prefix), document, retain, self._loop.time()))
         self._news.set()
         return receipt
 
@@ -144,7 +139,7 @@ class MemoryLink:
     def deliver(self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False) -> None:
         """Let a message come."""
         message = InboundMessage(
-            topic=f"{BASE}/{topic}",
+            topic=f"{self.prefix}{topic}",
             payload=payload,
             retain=retain,
             dup=dup,
