@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ ROUNDS, MORE = 4, 5
 """Reloads under load, each after one of a file that cannot be used; how many changes each arm takes between them."""
 QUIET = (("state", "/presence"), ("meta/factsheet", ""))
 """What is not published again of an arm that is not concerned."""
+_numbers = count()
 
 
 @pytest.fixture
 def process(mosquitto: Mosquitto, tmp_path: Path) -> Iterator[ServiceProcess]:
     """A service of the arms under load and two more, not yet started."""
-    one = ServiceProcess(mosquitto, tmp_path, "reload", (*BUSY, "gone", "changed"), latency_ms=2)
+    one = ServiceProcess(mosquitto, tmp_path, f"reload{next(_numbers)}", (*BUSY, "gone", "changed"), latency_ms=2)
     yield one
     one.kill()
 
@@ -96,6 +98,7 @@ async def test_arms_under_load_notice_nothing_of_a_reload(process: ServiceProces
         await online(monitor, 1)
         for arm in (*BUSY, "gone", "changed"):
             await monitor.document(f"state/{arm}/presence", lambda document: document["state"] == "online")
+            await monitor.document(f"meta/factsheet/{arm}", lambda document: "serial" in document)
         monitor.inbox.clear()
         load = Load()
         async with asyncio.TaskGroup() as tasks:
@@ -134,7 +137,7 @@ authority = "control"
 async def test_an_arm_that_speaks_mqtt_comes_is_opened_anew_and_goes(
     process: ServiceProcess, mosquitto: Mosquitto, tmp_path: Path
 ) -> None:
-    agent = AgentProcess(mosquitto.url, "reload", tmp_path / "agent", "spoken").start()
+    agent = AgentProcess(mosquitto.url, process.root.removesuffix("/v1"), tmp_path / "agent", "spoken").start()
     try:
         process.start()
         async with Client(process.port, process.root, "ann", "ann") as client:
