@@ -1,5 +1,14 @@
-"""The MQTT link in memory, where tests look for it."""
+"""The MQTT link in memory, its topics without what all of them begin with."""
 
-from broker.conformance.memory_link import BASE, PATIENCE_S, MemoryLink, MemoryReceipt, Published
+from broker.conformance import memory_link
+from broker.conformance.memory_link import PATIENCE_S, MemoryReceipt, Published
 
 __all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MemoryReceipt", "Published"]
+
+BASE = "armbroker/v1"
+
+
+class MemoryLink(memory_link.MemoryLink):
+    """See `broker.conformance.memory_link.MemoryLink`."""
+
+    prefix = f"{BASE}/"

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from broker.mqtt_link import InboundMessage, LinkCounts, LinkDownError
 
 PATIENCE_S = 3600.0
-BASE = "armbroker/v1"
 
 
 class Published(NamedTuple):
-    """One publication, in the order of sending; `topic` below the root, `document` its JSON."""
+    """One publication, in the order of sending; `topic` without the prefix of the link, `document` its JSON."""
 
     topic: str
     document: Any
@@ -44,8 +43,11 @@ class MemoryReceipt:
 class MemoryLink:
     """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
 
+    Topics are given and shown without `prefix`.
     While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
     """
+
+    prefix = ""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
         self.counts = LinkCounts()
@@ -101,7 +103,7 @@ class MemoryLink:
         else:
             receipt.state = "taken"
         document = json.loads(payload) if payload else None
-        self.published.append(Published(topic.removeprefix(f"{BASE}/"), document, retain, self._loop.time()))
+        self.published.append(Published(topic.removeprefix(self.prefix), document, retain, self._loop.time()))
         self._news.set()
         return receipt
 
@@ -137,7 +139,7 @@ class MemoryLink:
     def deliver(self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False) -> None:
         """Let a message come."""
         message = InboundMessage(
-            topic=f"{BASE}/{topic}",
+            topic=f"{self.prefix}{topic}",
             payload=payload,
             retain=retain,
             dup=dup,

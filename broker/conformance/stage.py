@@ -15,6 +15,7 @@ from broker.mqtt_link import LinkConfig
 from broker.service import Service
 from broker.settings import from_document
 from broker.store.store import Store
+from broker.topics import Topics
 from devices.adapter import ArmAdapter, Command, Notice, Snapshot
 from devices.conformance import FailedError, Rig
 from devices.guard import guard
@@ -26,6 +27,7 @@ from schema.messages import Message
 
 SUITE, OTHER = "suite", "other"
 """The names of the two arms."""
+_USER, _CONN, _ROOT = "u", "c", "armbroker"
 REPLY_WITHIN_S = 12.0
 """When a client would send its request again."""
 SETTLED_WITHIN_S = 60.0
@@ -92,6 +94,7 @@ class Stage:
         self.rig = rig
         self.tap = Tap(rig.arm)
         self.link = MemoryLink(loop)
+        self._topics = Topics(_ROOT)
         self._opened = opened
         begun_us = time.time_ns() // 1000
         self._clock = Clock(lambda: begun_us + int(loop.time() * 1e6), loop.time)
@@ -121,7 +124,9 @@ class Stage:
 
     async def _serve(self, model: str) -> None:
         arms = [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in (SUITE, OTHER)]
-        settings = from_document({"store": {"dir": self._directory.name}, "sim": {"latency_ms": 0}, "arm": arms})
+        settings = from_document(
+            {"root": _ROOT, "store": {"dir": self._directory.name}, "sim": {"latency_ms": 0}, "arm": arms}
+        )
         store = Store.open(Path(settings.data_dir), self._clock.now_us)
         self._opened(store)
         try:
@@ -157,7 +162,7 @@ class Stage:
         """Send a request; its id."""
         self._ids += 1
         request = {"id": f"r{self._ids}", "params": params}
-        self.link.deliver(f"req/u/c/{arm}/{method}", json.dumps(request).encode())
+        self.link.deliver(self._topics.request(_USER, _CONN, arm, method), json.dumps(request).encode())
         return f"r{self._ids}"
 
     def ask(self, slot: Slot, value: Message, arm: str = SUITE) -> str:
@@ -166,7 +171,7 @@ class Stage:
 
     async def reply(self, request_id: str, within_s: float = REPLY_WITHIN_S) -> dict[str, Any]:
         """The reply to a request."""
-        topic = f"res/u/c/{request_id}"
+        topic = self._topics.reply(_USER, _CONN, request_id)
         return await self._until(lambda one: one.topic == topic, within_s, f"reply to {request_id}")
 
     async def change(self, slot: Slot, value: Message, arm: str = SUITE) -> dict[str, Any]:
@@ -177,8 +182,8 @@ class Stage:
         """The event with which a change ended, whatever came of it."""
 
         def is_end(published: Published) -> bool:
-            wanted = f"u/c/{request_id}"
-            return published.topic.startswith(f"evt/{SUITE}/") and published.document.get("request_id") == wanted
+            wanted = f"{_USER}/{_CONN}/{request_id}"
+            return self._is_event(published) and published.document.get("request_id") == wanted
 
         return await self._until(is_end, SETTLED_WITHIN_S, f"event of {request_id}")
 
@@ -186,7 +191,7 @@ class Stage:
         """The first event of a foreign change."""
 
         def is_foreign(published: Published) -> bool:
-            return published.topic.startswith(f"evt/{SUITE}/") and published.document["cause"] == "foreign"
+            return self._is_event(published) and published.document["cause"] == "foreign"
 
         return await self._until(is_foreign, within_s, "an event with cause foreign")
 
@@ -203,7 +208,7 @@ class Stage:
         self, name: str, wanted: Callable[[dict[str, Any]], bool], within_s: float = SETTLED_WITHIN_S
     ) -> dict[str, Any]:
         """A state document of the arm, when its latest is as wanted."""
-        topic = f"state/{SUITE}/{name}"
+        topic = self._topics.state(SUITE, name)
 
         def is_latest(published: Published) -> bool:
             latest = next(one for one in reversed(self.link.published) if one.topic == topic)
@@ -213,7 +218,11 @@ class Stage:
 
     def events(self) -> list[dict[str, Any]]:
         """The events of the arm so far."""
-        return [one.document for one in self.link.published if one.topic.startswith(f"evt/{SUITE}/")]
+        return [one.document for one in self.link.published if self._is_event(one)]
+
+    def _is_event(self, published: Published) -> bool:
+        public = self._topics.parse_public(published.topic)
+        return public is not None and (public.family, public.arm) == ("evt", SUITE)
 
     async def _until(self, wanted: Callable[[Published], bool], within_s: float, what: str) -> dict[str, Any]:
         try:

@@ -62,10 +62,10 @@ class Session:
         self._link = WorkerLink(arm, program, notice=self._on_notice, came=self._on_start, lost=self._on_loss)
         self._turn = asyncio.Lock()
         self._settled = asyncio.Event()
-        self._wanted = self._is_open = False
+        self._wanted = self._started = self._is_open = False
         self._online = self._away = False
         self._why = "it was not opened"
-        self._state, self._silences = SERVOING_READY, 0
+        self._state, self._silences, self._misses = SERVOING_READY, 0, 0
         self._watcher: asyncio.Task[None] | None = None
         self.watched = "GetControlMode"
         self.notes: tuple[str, ...] = ()
@@ -158,26 +158,45 @@ class Session:
             raise ArmAwayError(f"{self._arm}: no session: {self._why}")
 
     async def _ask(self, method: str, payload: bytes, seconds: float, slack_s: float = 0.5) -> bytes:
+        """Call the arm; the second call in a row without answer ends the session."""
         try:
-            return (await self._link.call(method, payload, timeout_s=seconds, slack_s=slack_s)).payload
+            answer = await self._link.call(method, payload, timeout_s=seconds, slack_s=slack_s)
         except ArmRefusedError as refusal:
+            self._misses = 0
             if refusal.sub_code == METHOD_TIMEOUT:
                 raise ArmTimeoutError(str(refusal)) from None
             if refusal.sub_code in SESSION_GONE:
                 self.restart(f"the arm knows the session no more: {refusal}")
             raise
+        except ArmUnreadableError:
+            raise
+        except ArmTimeoutError as error:
+            self._miss(error)
+            raise
+        self._misses = 0
+        return answer.payload
+
+    def _miss(self, error: ArmError) -> None:
+        self._misses += 1
+        log.warning("arm_silent", arm=self._arm, why=str(error), misses=self._misses)
+        if self._misses >= MISSES:
+            self.restart(f"{MISSES} questions in a row were not answered")
 
     # ------------------------------------------------------------------ the worker's life
 
     def _on_start(self) -> None:
+        self._started = True
         if self._wanted:
             self._settled.clear()
             self._watcher = asyncio.create_task(self._serve(), name=f"session with {self._arm}")
 
     def _on_loss(self, why: str) -> None:
         self._is_open, self._why = False, why
-        if self._wanted:
+        if self._wanted and self._started:
             self._settled.clear()
+        else:
+            self._settled.set()
+        self._started = False
         self._stop_watching()
         if self._online:
             self._online, self._away = False, True
@@ -206,7 +225,7 @@ class Session:
 
     async def _open(self) -> None:
         answer = await self._link.call("open", timeout_s=self._open_s, **self._login)
-        self._silences = 0
+        self._silences = self._misses = 0
         self._opened(str((answer.result or {}).get("address", "")))
         notes = []
         for topic in TOPICS:
@@ -231,22 +250,17 @@ class Session:
         return ()
 
     async def _watch(self) -> None:
-        """Ask once a second whether all is well; after two misses start anew."""
-        misses = 0
-        while True:
-            await asyncio.sleep(0 if misses else WATCH_S)
+        """Ask once a second whether all is well."""
+        while self._is_open:
+            await asyncio.sleep(0 if self._misses else WATCH_S)
+            before = self._misses
             try:
                 await self._check()
-                misses = 0
             except ArmRefusedError as refusal:
                 log.info("watch_refused", arm=self._arm, why=str(refusal))
-                misses = 0
             except ArmError as error:
-                misses += 1
-                log.warning("watch_missed", arm=self._arm, why=str(error), misses=misses)
-            if misses >= MISSES:
-                self.restart(f"{MISSES} questions in a row were not answered")
-                return
+                if self._misses == before:
+                    self._miss(error)
 
     async def _check(self) -> None:
         """Whether worker and arm answer.

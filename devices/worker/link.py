@@ -23,7 +23,7 @@ class WorkerLink:
     """The link to the worker process of one arm, which is started by `open` and kept running until `close`.
 
     `notice` is called with each object that the worker sends unasked, `came` when a process takes requests, `lost`
-    with the reason when it does so no more; all on the event loop.
+    with the reason when it does so no more or cannot be started; all on the event loop.
     """
 
     def __init__(

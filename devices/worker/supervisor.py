@@ -21,7 +21,10 @@ STABLE_S = 5.0
 
 
 class Supervisor:
-    """One process at a time; `said`, `came` and `lost` (with the reason) are called on the event loop."""
+    """One process at a time; `said`, `came` and `lost` (with the reason) are called on the event loop.
+
+    `lost` is called too when a process cannot be started.
+    """
 
     def __init__(
         self,
@@ -123,6 +126,7 @@ class Supervisor:
             self._came()
             return await process.ended()
         except ArmAwayError as error:
+            self._lost(str(error))
             return str(error)
         except asyncio.CancelledError:
             self._go_down("closed")

@@ -21,3 +21,23 @@ def test_one_object_a_line_from_the_level_up() -> None:
     entry = json.loads(line)
     assert (entry["event"], entry["level"], entry["arm"]) == ("loud", "warning", "r1")
     assert entry["timestamp"].endswith("Z")
+
+
+LEVELS = """
+from broker.logs import level, set_level
+set_level("info")
+log.info("heard")
+log.debug(level())
+set_level("error")
+log.warning("quiet")
+try:
+    1 / 0
+except ZeroDivisionError:
+    log.exception("failed")
+"""
+
+
+def test_the_level_can_be_set_while_loggers_are_in_use() -> None:
+    command = [sys.executable, "-c", CODE + LEVELS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["loud", "heard", "failed"]

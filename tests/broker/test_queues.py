@@ -93,3 +93,40 @@ async def test_after_the_end_no_queue_begins(pair: tuple[ArmSession, ArmSession]
         queues.put(two, ForwardJob(2, ""))
     assert log.done == []
     assert len(one.jobs) == len(two.jobs) == 1
+
+
+async def test_a_queue_rests_after_the_job_at_hand_and_goes_on_when_it_is_woken(
+    pair: tuple[ArmSession, ArmSession],
+) -> None:
+    one, _ = pair
+    async with asyncio.TaskGroup() as tasks:
+        queues, log = Queues(tasks), Log()
+        queues.serve(log)
+        queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
+        queues.put(one, ForwardJob(2, ""))
+        await asyncio.sleep(0)
+        resting = asyncio.create_task(queues.rest(one, 60.0))
+        await asyncio.sleep(0)
+        log.gate.set()
+        assert await resting is None
+        queues.put(one, ForwardJob(3, ""))
+        assert await queues.rest(one, 60.0) is None
+        assert (log.done, queues.running) == (["a 1"], False)
+        queues.wake(one)
+        await queues.idle()
+        assert log.done == ["a 1", "a 2", "a 3"]
+
+
+async def test_a_job_that_takes_too_long_is_given_up_and_stays_the_first(pair: tuple[ArmSession, ArmSession]) -> None:
+    one, _ = pair
+    async with asyncio.TaskGroup() as tasks:
+        queues, log = Queues(tasks), Log()
+        queues.serve(log)
+        queues.put(one, job := FollowJob(("gravity_vector", 0), 1, ""))
+        await asyncio.sleep(0)
+        assert await queues.rest(one, 0.01) is job
+        assert (list(one.jobs), one.running, queues.running) == ([job], False, False)
+        log.gate.set()
+        queues.wake(one)
+        await queues.idle()
+        assert log.done == ["a 1"]

@@ -75,6 +75,7 @@ async def test_a_program_that_is_not_there_is_told_and_tried_again(
     with pytest.raises(ArmAwayError, match=r"worker of r12 cannot be started: .*No such file"):
         await link.wait_up(0.5)
     assert (seen.comings, descriptors()) == (0, before)
+    assert "No such file" in seen.losses[0]
     python.symlink_to(sys.executable)
     await link.wait_up(20)
     assert (await link.call("echo", timeout_s=20, give=1)).result == 1
