@@ -178,9 +178,9 @@ class Arm:
         if (user, password) == ("admin", "admin") and not request.get("allow_default_login"):
             raise WorkerError("user admin with password admin is refused; see the option allow_default_login")
         transport = vendor("TCPTransport.TCPTransport")()
+        transport.send = one_at_a_time(transport.send)
         self._router = router = vendor("RouterClient.RouterClient")(transport, self._on_error)
         separate(router)
-        transport.send = one_at_a_time(transport.send)
         transport.connect(request["host"], request["port"])
         manager = vendor("SessionManager.SessionManager")
         try:
