@@ -9,7 +9,7 @@ from broker.jobs import ChangeJob, RestoreJob
 from handlers.authority import barring, below_control, held_by
 from handlers.config_items import held_by_service
 from handlers.direction import is_loosening
-from handlers.items import check_presence, held_arm
+from handlers.items import absence, held_arm
 from handlers.pending import waiting_warnings
 from handlers.refusals import NOTHING_CHANGED
 from schema.arms import Authority, Verb
@@ -75,13 +75,8 @@ class Obstacles:
             return error
         if state.online and state.ready:
             return None
-        if not isinstance(job, RestoreJob) and held_by_service(state, job.slot[0]):
-            return None
-        try:
-            check_presence(state)
-        except BrokerError as error:
-            return error
-        return None
+        needs_arm = isinstance(job, RestoreJob) or not held_by_service(state, job.slot[0])
+        return absence(state) if needs_arm else None
 
     def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
         """The refusal that the authority over the arm or somebody's lock on it gives."""

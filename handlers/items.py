@@ -106,16 +106,23 @@ def held_arm(state: ArmState) -> BrokerError:
     return BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
 
 
+def absence(state: ArmState) -> BrokerError | None:
+    """The refusal of a change of an arm that is not there, or takes none now: arm_away, arm_not_ready."""
+    if not state.online:
+        return BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
+    if not state.ready:
+        return BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
+    return None
+
+
 def check_presence(state: ArmState) -> None:
-    """Refuse a change of an arm that is not there, or takes none now.
+    """Refuse what needs an arm that is there and takes changes.
 
     Raises:
         BrokerError: arm_away, arm_not_ready.
     """
-    if not state.online:
-        raise BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
-    if not state.ready:
-        raise BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
+    if (error := absence(state)) is not None:
+        raise error
 
 
 def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:

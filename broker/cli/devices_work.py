@@ -58,11 +58,13 @@ def show(name: str, *, as_json: bool) -> int:
         _json(document)
         return Exit.OK
     for key in ("adapter", "purpose", "from", "models", "items", "methods"):
-        value = document[key]
-        typer.echo(f"{key}: {', '.join(value) or 'any'}" if isinstance(value, list) else f"{key}: {value}")
+        value, nothing = document[key], "any" if key == "models" else "none beyond those of the service"
+        typer.echo(f"{key}: {', '.join(value) or nothing}" if isinstance(value, list) else f"{key}: {value}")
     deadlines = ", ".join(f"{key.removesuffix('_s')} {value:g} s" for key, value in document["deadlines"].items())
     typer.echo(f"deadlines: {deadlines}")
-    typer.echo(f"resolution: {about.resolution_rad:g} rad" if about.resolution_rad else "resolution: float32")
+    typer.echo(
+        f"resolution: {about.resolution_rad:g} rad" if about.resolution_rad else "resolution: numbers as they are"
+    )
     typer.echo(f"authority: {about.authority}, unless the settings say")
     typer.echo(f"test bench: {'yes' if about.rig else 'none'}")
     typer.echo("options:" if document["options"] else "options: none")

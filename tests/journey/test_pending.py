@@ -538,3 +538,23 @@ def test_a_lock_keeps_what_others_wait_for(play: Callable[[Scenario], None]) -> 
             assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
 
     play(scenario)
+
+
+def test_the_faults_of_simulated_arms_show_all_of_it(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await plant.fault("r1", "moving", for_ms=5_000)
+            reply = await plant.call("r1", SET, value(0.25))
+            assert stored(reply) == (True, "stored", False, 0, ["DEVICE_NOT_READY"])
+            assert (await plant.document(CHANGED, anything))["cause"] == "applied"
+            await plant.fault("r1", "swap_serial", for_ms=1_000)
+            await plant.document("state/r1/presence", lambda one: one["state"] == "held")
+            waiting = await plant.call("r1", SET, value(0.2), id="a")
+            assert stored(waiting) == (True, "stored", False, 0, ["DEVICE_NOT_READY"])
+            await plant.turn(5.0)
+            assert (await plant.call("r1", "ConfirmArm"))["ok"]
+            assert (await plant.document(OUTCOME, anything))["cause"] == "discarded"
+            await plant.turn(1.0)
+            assert (await plant.call("r1", SET, value(0.2)))["stage"] == "applied"
+
+    play(scenario)

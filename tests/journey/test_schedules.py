@@ -25,7 +25,8 @@ STEPS = 120
 LONG_S = 16 * 60.0
 """Long enough that what waits is old."""
 MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
-LASTING = ("hang", "lose_answer", "offline", "refuse", "delay")
+LASTING = ("hang", "lose_answer", "offline", "refuse", "delay", "moving", "garbage", "clamp")
+SUDDEN = ("foreign_change", "foreign_change", "reboot", "none")
 
 
 class Schedule:
@@ -90,7 +91,7 @@ class Schedule:
             adapter._sink(LinkState(online=True, ready=self.dice.random() < 0.6))
 
     def _trouble(self, plant: Plant) -> None:
-        params: dict[str, Any] = {"fault": self.dice.choice((*LASTING, "foreign_change", "foreign_change", "none"))}
+        params: dict[str, Any] = {"fault": self.dice.choice((*LASTING, *SUDDEN))}
         if params["fault"] in LASTING:
             params |= {"for_ms": self.dice.choice((300, 4_000, 15_000)), "delay_ms": self.dice.choice((100, 3_000))}
         elif params["fault"] == "foreign_change":
