@@ -10,6 +10,7 @@ from broker.jobs import Address, ChangeJob, Waiter
 from broker.ledger import Ledger
 from broker.outbox import Publication
 from broker.store.rows import RequestRow, RequestUpdate
+from handlers.factory import RESTORE_FACTORY, factory_slots
 from handlers.outcome import Answer
 from handlers.rpc_table import reply_message
 from handlers.settling import agrees
@@ -200,9 +201,14 @@ class Replies:
 
 
 def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
-    """Whether what a change asked for still holds: what is desired comes from it, and the arm reports the same."""
+    """Whether what a change asked for still holds: what is desired comes from it, and the arm reports the same.
+
+    Of a RestoreFactory that is asked of every slot.
+    """
     state = session.state
     if not reply.ok or not rev:
         return False
-    slots = [slot for slot, origin in state.desired_rev.items() if origin == rev]
-    return bool(slots) and all(agrees(state, slot) for slot in slots)
+    origins = state.desired_rev
+    if reply.method == RESTORE_FACTORY:
+        return all(origins.get(slot) == rev and agrees(state, slot) for slot in factory_slots(state))
+    return any(origin == rev and agrees(state, slot) for slot, origin in origins.items())

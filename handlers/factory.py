@@ -16,6 +16,7 @@ from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.messages import Message
 
+RESTORE_FACTORY = "RestoreFactory"
 WHOLE_KEY = "control_configuration"
 """Stands for all items in the history and in `config.pending`."""
 UNCHANGED = "unchanged"

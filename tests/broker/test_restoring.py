@@ -81,7 +81,7 @@ def test_everything_goes_back_in_one_revision_with_one_event(tmp_path: Path) -> 
         again = await plant.call("r1", "RestoreFactory", {}, id=reply["id"])
         assert (again["duplicate"], again["in_force"], again["result"]) == (True, True, reply["result"])
         await plant.call("r1", SET, value(0.2))
-        assert (await plant.call("r1", "RestoreFactory", {}, id=reply["id"]))["in_force"] is True
+        assert (await plant.call("r1", "RestoreFactory", {}, id=reply["id"]))["in_force"] is False
 
     play(tmp_path, scenario)
 
