@@ -39,7 +39,6 @@ TRAITS = Traits(
     clamped=(SLOT, JointParameterMap(LIMITS | {SPEED: 1.0})),
     cannot={
         "rounded": "a node holds doubles as they are",
-        "clamp": "a node takes a value whole, or refuses it",
         "same reset answered": "a node has no reset",
         "swap_serial": "a node has no serial number: its full name stands for it",
     },
