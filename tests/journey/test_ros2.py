@@ -96,6 +96,22 @@ async def test_what_the_node_refuses_is_refused_in_its_words(
     assert refused["error"]["kind"] == "unknown_method"
 
 
+async def test_a_refused_change_does_not_come_back_with_a_later_one(
+    node: NodeProcess, start_service: StartService, connect: ClientMaker
+) -> None:
+    client = await follow(connect, start(start_service))
+    other, third = "joint_limits.joint_2.max_velocity", "joint_limits.joint_1.max_position"
+    await node.tell(reject=SPEED, delay=0.5)
+    for id_, name, value in (("a", SPEED, 1.0), ("b", other, 2.0), ("c", third, 1.0)):
+        await client.send("r12", "SetJointParameters", {"id": id_, "params": {"parameters": {name: value}}})
+    refused = await client.reply("a")
+    assert refused["error"]["kind"] == "arm_refused"
+    assert [(await client.reply(id_))["stage"] for id_ in "bc"] == ["applied", "applied"]
+    assert await node.tell(values=[]) == LIMITS | {other: 2.0, third: 1.0}
+    config = await client.document("state/r12/config", lambda document: document["pending"] == [])
+    assert config["differs"] == []
+
+
 async def test_limits_that_make_no_sense_are_told_and_can_be_put_right(
     node: NodeProcess, start_service: StartService, connect: ClientMaker
 ) -> None:
