@@ -19,25 +19,27 @@ def rebase(session: ArmSession, ledger: Ledger, slot: Slot, after: int, base: tu
     for job in sorted(session.unsettled(), key=lambda one: one.rev):
         if job.rev <= after or job.slot != slot or job.wanted is None:
             continue
-        if job.named is not None and job.phase is Phase.ACCEPTED and isinstance(value, JointParameterMap):
-            _want_anew(session, job, value, setter)
+        if job.named is not None and job.phase is Phase.ACCEPTED:
+            _want_anew(session, job, _merged(value, job.wanted, job.named), (value, setter))
             ledger.update_change(job, state_of(job))
         value, setter = job.wanted, job.setter
 
 
-def _want_anew(session: ArmSession, job: ChangeJob, base: JointParameterMap, earlier: Setter) -> None:
-    """Put the parts that a change named on top of a value."""
-    state, wanted = session.state, job.wanted
-    if not isinstance(wanted, JointParameterMap) or job.named is None:
-        return
-    own = {name: value for name, value in wanted.parameters.items() if name in job.named}
-    anew = JointParameterMap(base.parameters | own)
+def _merged(base: Message, wanted: Message, named: frozenset[str]) -> Message:
+    """The named parts of what is wanted, the others as in `base`; only parameters have such parts."""
+    if not isinstance(base, JointParameterMap) or not isinstance(wanted, JointParameterMap):
+        return wanted
+    own = {name: value for name, value in wanted.parameters.items() if name in named}
+    return JointParameterMap(base.parameters | own)
+
+
+def _want_anew(session: ArmSession, job: ChangeJob, anew: Message, base: tuple[Message, Setter]) -> None:
+    """Let a change want another value, which counts wherever its old one did."""
+    state = session.state
     stamp = Stamp(f"{job.author.user}/{job.author.connection}", job.at_us)
-    job.wanted, job.setter = anew, set_by(stamp, anew, base, earlier)
-    if job.unread is not None:
-        known = state.unread.get(job.slot, ())
-        fresh = (anew, job.setter)
-        state.unread[job.slot] = tuple(fresh if one is job.unread else one for one in known)
-        job.unread = fresh
+    job.wanted, job.setter = anew, set_by(stamp, anew, *base)
+    fresh = (anew, job.setter)
+    state.unread[job.slot] = tuple(fresh if one is job.unread else one for one in state.unread.get(job.slot, ()))
+    job.unread = fresh
     if state.desired_rev.get(job.slot) == job.rev:
         state.desired[job.slot], state.desired_by[job.slot] = anew, job.setter
