@@ -9,6 +9,7 @@ from broker.event_parts import event_change, event_of, mode_of
 from broker.jobs import ChangeJob, Phase
 from broker.ledger import Ledger
 from broker.principals import FOREIGN_USER
+from broker.rebase import rebase
 from broker.replies import Replies
 from broker.store.rows import ChangeState
 from handlers.arm_state import HandleEntry
@@ -24,6 +25,8 @@ from schema.messages import Empty, Message
 
 MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
+SUPERSEDED = "superseded"
+"""The cause of an end by a newer change, which carries on what it had taken over."""
 
 
 class Endings:
@@ -94,6 +97,8 @@ class Endings:
         if read is not None:
             self.read_after_all(session, slot, read)
         self.return_desired(session, job)
+        if cause != SUPERSEDED:
+            self._rebase_newer(session, job)
         for place in job.places:
             self._ledger.put_slot(session, place)
         is_mode = slot[0] == MODE_KEY
@@ -215,6 +220,17 @@ class Endings:
             if earlier is not None:
                 state.desired_rev[slot] = earlier.rev
             session.reverts += 1
+
+    def _rebase_newer(self, session: ArmSession, job: ChangeJob) -> None:
+        """Newer changes of the slot had taken over what this one wanted: they go on without it."""
+        if not job.rev or job.wanted is None:
+            return
+        state, slot = session.state, job.slot
+        earlier = _latest_before(session, job, slot)
+        base = (state.reported[slot], state.reported_by.get(slot, NOBODY))
+        if earlier is not None and earlier.wanted is not None:
+            base = (earlier.wanted, earlier.setter)
+        rebase(session, self._ledger, slot, job.rev, base)
 
 
 def _latest_before(session: ArmSession, job: ChangeJob, slot: Slot) -> ChangeJob | None:

@@ -79,6 +79,8 @@ class ChangeJob:
     before: Message | None = None
     setter: Setter = NOBODY
     """Who sets each number of what is wanted."""
+    named: frozenset[str] | None = None
+    """The parts of what is wanted that it asks for itself; None: the whole."""
     unread: tuple[Message, Setter] | None = None
     """Its entry among what the state knows as accepted and not read back."""
     reverts: int = 0
@@ -196,7 +198,8 @@ def job_of(request: Request, outcome: Proposal | Restoration, *, n: int, request
         )  # fmt: skip
     return ChangeJob(
         slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb, wanted=outcome.value,
-        loosening=outcome.loosening, unchanged=outcome.unchanged, warnings=outcome.warnings, **common,
+        loosening=outcome.loosening, unchanged=outcome.unchanged, warnings=outcome.warnings, named=outcome.named,
+        **common,
     )  # fmt: skip
 
 

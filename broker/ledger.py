@@ -134,7 +134,7 @@ class Ledger:
                 mode=job.slot[1],
                 before=pack(reported) if reported is not None else None,
                 after=job.record,
-                state=_state_of(job),
+                state=state_of(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
                 at_us=job.at_us,
@@ -277,7 +277,7 @@ class Ledger:
         return ControlConfigurationNotification(event, stamp, user, connection)
 
 
-def _state_of(job: ChangeJob) -> ChangeState:
+def state_of(job: ChangeJob) -> ChangeState:
     """How far a new change got."""
     if job.parked:
         return ChangeState.HELD if job.held else ChangeState.PENDING

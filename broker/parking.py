@@ -1,7 +1,7 @@
 """Pending changes outside the queue: those whose arm cannot take them, and those that wait for somebody's decision."""
 
 from broker.arm_session import ArmSession
-from broker.endings import Endings
+from broker.endings import SUPERSEDED, Endings
 from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
 from broker.ledger import Ledger
 from broker.obstacles import Obstacles, Park
@@ -49,7 +49,8 @@ class Parking:
         """A change that was in the queue cannot begin: it waits, and says so to everybody who waits for its reply."""
         newer = self._newer(session, job, obstacle)
         if newer is not None:
-            self._endings.failed(session, job, _superseded(session, job, newer.rev), "superseded", None)
+            _carry_on(newer, job)
+            self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
             return
         self.place(session, job, obstacle)
         self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.PENDING)
@@ -103,7 +104,8 @@ class Parking:
     def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
         """A newer change of a slot ends the older ones that are parked, without a write."""
         for job in [one for one in session.parked if one.n < newer.n and one.slot in newer.places]:
-            self._end(session, job, _superseded(session, job, newer.rev), "superseded")
+            _carry_on(newer, job)
+            self._end(session, job, _superseded(session, job, newer.rev), SUPERSEDED)
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
         """End the parked change of a revision, or all of them, because somebody said so."""
@@ -150,6 +152,11 @@ class Parking:
         job.held, job.why = False, ""
         session.jobs.insert(_place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
+
+
+def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:
+    """A newer change asks from now on for the parts that it had taken over from an older one."""
+    newer.named = None if newer.named is None or job.named is None else newer.named | job.named
 
 
 def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:

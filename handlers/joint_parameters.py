@@ -58,7 +58,8 @@ def set_parameters(state: ArmState, request: Request) -> Proposal:
     admit(state, request, PARAMETERS_SLOT)
     change = as_message(request.params, JointParameterMap)
     merged = JointParameterMap(present_parameters(state) | change.parameters)
-    return propose(_ITEM, state, PARAMETERS_SLOT, merged)
+    proposal = propose(_ITEM, state, PARAMETERS_SLOT, merged)
+    return msgspec.structs.replace(proposal, named=frozenset(change.parameters))
 
 
 def describe_parameters(state: ArmState, request: Request) -> Answer:

@@ -25,6 +25,7 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     """An accepted change of one slot.
 
     `value` is None for a Reset. `unchanged`: equal to desired and reported, so it is read back and not written.
+    `named`: the parts of the value that the request names, None where it names the whole.
     """
 
     slot: Slot
@@ -33,6 +34,7 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     loosening: bool
     unchanged: bool = False
     warnings: tuple[Warned, ...] = ()
+    named: frozenset[str] | None = None
 
 
 class OpenHandle(msgspec.Struct, frozen=True, gc=False):

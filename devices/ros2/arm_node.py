@@ -1,7 +1,8 @@
 """A ROS node that holds joint limits and can be told to misbehave, for trials; runs in the environment of ROS.
 
 Usage: `python arm_node.py OPTIONS [ROS arguments]`; OPTIONS is a JSON object: `name`, `namespace`, `domain`, and the
-flags `lifecycle` (the node is configured at its start), `atomic` (false: no service set_parameters_atomically).
+flags `lifecycle` (the node is configured at its start), `atomic` (false: no service set_parameters_atomically), and
+`log`, a file that each set by others that was carried out is appended to, as a JSON object of names and values.
 Parameters are declared from the files of the ROS arguments.
 
 Prints `{"ready": true}`, then carries out one JSON object a line of its standard input and answers each with a line:
@@ -218,8 +219,13 @@ class ArmNode:
         refused = self._reason and (self._reason == "all" or any(self._reason in one.name for one in parameters))
         return SetParametersResult(successful=not refused, reason=f"{self._reason} is locked" if refused else "")
 
-    def _after_set(self, _parameters: list[Any]) -> None:
-        if self._lose and not self._own:
+    def _after_set(self, parameters: list[Any]) -> None:
+        if self._own:
+            return
+        if "log" in self._options:
+            with open(self._options["log"], "a", encoding="utf-8") as log:  # noqa: PTH123 - it is a name here
+                log.write(json.dumps({one.name: one.value for one in parameters}) + "\n")
+        if self._lose:
             raise LostAnswerError
 
 

@@ -16,15 +16,15 @@ class NodeProcess:
         self._process = process
 
     @classmethod
-    async def start(cls, python: str, node: str, domain: int, file: Path, **flags: bool) -> "NodeProcess":
-        """Start a node whose parameters are in a file; returns once it serves.
+    async def start(cls, python: str, node: str, domain: int, file: Path, **more: bool | str) -> "NodeProcess":
+        """Start a node whose parameters are in a file, with `more` options; returns once it serves.
 
         Raises:
             OSError: the interpreter cannot be started.
             EOFError: the node ended at once; its standard error says why.
         """
         namespace, _, name = node.rpartition("/")
-        options = {"name": name, "namespace": namespace or "/", "domain": domain, **flags}
+        options = {"name": name, "namespace": namespace or "/", "domain": domain, **more}
         started = cls(
             await asyncio.create_subprocess_exec(
                 *(python, str(PROGRAM), json.dumps(options), "--ros-args", "--params-file", str(file)),
@@ -34,6 +34,11 @@ class NodeProcess:
         )
         await started.answer()
         return started
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     async def tell(self, **order: Any) -> Any:
         """Give an order, and return what the node answers."""

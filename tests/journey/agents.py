@@ -27,6 +27,11 @@ class AgentProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def pid(self) -> int:
+        """The number of its process, 0 when it was not started."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
     def log(self) -> str:
         """What it has written, over all its starts."""
         return (self._folder / "agent.log").read_text()

@@ -54,6 +54,11 @@ class ServiceProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def pid(self) -> int:
+        """The number of its process, 0 when it was not started."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
     def log(self) -> str:
         """What it has written, over all its starts."""
         return (self.folder / "service.log").read_text()

@@ -16,6 +16,8 @@ from tests.ros_nodes import DOMAIN, LIMITS, NODE, SPEED, NodeProcess, ros_python
 EVENT = "evt/r12/config/JOINT_PARAMETERS_CHANGED"
 WORKER_KILLED, NODE_KILLED = (3, 7), 5
 """The rounds in which something is killed."""
+REFUSALS = {(NODE_KILLED, "overwritten")} | {(round_, "arm_refused") for round_ in (*WORKER_KILLED, NODE_KILLED)}
+"""What such a round may end with: the node was not told, which is read back, or it began anew."""
 StartService = Callable[..., RunningService]
 
 
@@ -96,6 +98,22 @@ async def test_what_the_node_refuses_is_refused_in_its_words(
     assert refused["error"]["kind"] == "unknown_method"
 
 
+async def test_a_refused_change_does_not_come_back_with_a_later_one(
+    node: NodeProcess, start_service: StartService, connect: ClientMaker
+) -> None:
+    client = await follow(connect, start(start_service))
+    other, third = "joint_limits.joint_2.max_velocity", "joint_limits.joint_1.max_position"
+    await node.tell(reject=SPEED, delay=0.5)
+    for id_, name, value in (("a", SPEED, 1.0), ("b", other, 2.0), ("c", third, 1.0)):
+        await client.send("r12", "SetJointParameters", {"id": id_, "params": {"parameters": {name: value}}})
+    refused = await client.reply("a")
+    assert refused["error"]["kind"] == "arm_refused"
+    assert [(await client.reply(id_))["stage"] for id_ in "bc"] == ["applied", "applied"]
+    assert await node.tell(values=[]) == LIMITS | {other: 2.0, third: 1.0}
+    config = await client.document("state/r12/config", lambda document: document["pending"] == [])
+    assert config["differs"] == []
+
+
 async def test_limits_that_make_no_sense_are_told_and_can_be_put_right(
     node: NodeProcess, start_service: StartService, connect: ClientMaker
 ) -> None:
@@ -136,7 +154,8 @@ async def test_nothing_is_lost_or_doubled_when_workers_and_nodes_are_killed(
             await settled(client, reply)
             assert await node.holds(SPEED) == change[SPEED]
         else:
-            assert (round_, reply["error"]["kind"]) in {(NODE_KILLED, "arm_refused"), (NODE_KILLED, "overwritten")}
+            assert (round_, reply["error"]["kind"]) in REFUSALS
+            assert await node.holds(SPEED) != change[SPEED]
     last = await client.change("r12", "SetJointParameters", {"parameters": {SPEED: 0.25}})
     assert last["rev"] > 12
     assert await node.holds(SPEED) == 0.25

@@ -109,13 +109,13 @@ def exists(pid: int) -> bool:
     return True
 
 
-def workers_of(pid: int) -> list[int]:
-    """The numbers of the worker processes of Kinova arms that a process started."""
+def workers_of(pid: int, program: str = "kortex/worker.py") -> list[int]:
+    """The numbers of the worker processes, of Kinova arms unless another program is named, that a process started."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == pid and b"kortex/worker.py" in (place / "cmdline").read_bytes():
+            if parent == pid and program.encode() in (place / "cmdline").read_bytes():
                 found.append(int(place.name))
         except (FileNotFoundError, ProcessLookupError):
             continue
