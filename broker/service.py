@@ -33,7 +33,7 @@ from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
-from broker.upkeep import each_hour, each_minute
+from broker.upkeep import compare, each_hour, each_minute
 from schema.arms import Authority
 from schema.errors import BrokerError
 
@@ -163,6 +163,7 @@ class Service:
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
+            ("compare", compare(self.sessions, self._reconciler.contact_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings)),
             ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):

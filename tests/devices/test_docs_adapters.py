@@ -18,7 +18,8 @@ def test_every_behaviour_has_a_row_and_every_bench_a_column() -> None:
 
 
 def test_every_built_in_adapter_is_told_of() -> None:
-    assert all(f"| `{name}` |" in TEXT for name in BUILT_IN)
+    ours = [name for name, place in BUILT_IN.items() if place.startswith("devices.")]
+    assert [name for name in ours if f"| `{name}` |" not in TEXT] == []
 
 
 def test_every_link_leads_somewhere() -> None:

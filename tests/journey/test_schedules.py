@@ -2,7 +2,7 @@
 
 Nothing is lost or done twice, every request has one end, and what waits counts until it has its own.
 
-Each seed is one schedule; a seed that found a bug stays in `SEEDS`.
+Each seed is one schedule; a seed that found a bug stays in `SEEDS`. `python -m tests.campaigns.schedules` plays others.
 """
 
 import json
@@ -20,7 +20,7 @@ from tests.memory_link import BASE, Published
 from tests.virtual_plant import Plant, run
 
 ARMS = ("r1", "r2")
-SEEDS = (*range(6), 10)
+SEEDS = (0, 2, 4, 10)
 STEPS = 120
 LONG_S = 16 * 60.0
 """Long enough that what waits is old."""
@@ -232,10 +232,11 @@ def check_rest(schedule: Schedule, plant: Plant, events: dict[str, list[dict[str
             assert last[item, slot] == "foreign", (arm, path, config)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_schedule(seed: int, tmp_path: Path) -> None:
+def play_and_check(seed: int, folder: Path) -> None:
+    """Play a schedule in an empty folder."""
+
     async def scenario() -> None:
-        schedule = Schedule(seed, tmp_path)
+        schedule = Schedule(seed, folder)
         plant = await schedule.play()
         await schedule.rest(plant)
         rows = plant.store._connection.execute("SELECT arm, body FROM event ORDER BY arm, seq").fetchall()
@@ -246,3 +247,8 @@ def test_schedule(seed: int, tmp_path: Path) -> None:
         await plant.__aexit__()
 
     run(scenario)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_schedule(seed: int, tmp_path: Path) -> None:
+    play_and_check(seed, tmp_path)
