@@ -1,5 +1,6 @@
 """One arm of the fleet: its state, its counters and its queue."""
 
+import asyncio
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ class ArmSession:
     """The authority that the settings name, or their default."""
     told_ready: bool = True
     """Whether the arm takes changes, as it told last since it was connected."""
+    back: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the link to the arm comes up: what waits for the next try need wait no longer."""
     met: bool = False
     """Whether the arm answered since this start, or is known to be away."""
     mode_by: Author | None = None

@@ -1,6 +1,7 @@
 """What is said to an arm about one change: the command, the read-back, and what came of it."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import structlog
@@ -80,6 +81,7 @@ class Exchange:
         """
         delay_s = READ_RETRY_FIRST_S
         while True:
+            session.back.clear()
             if not session.state.held:
                 try:
                     return await session.adapter.read(job.slot)
@@ -88,7 +90,8 @@ class Exchange:
             if job.phase is not Phase.UNKNOWN:
                 job.phase = Phase.UNKNOWN
                 self._documents.mark(session, "config")
-            await asyncio.sleep(delay_s)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(session.back.wait(), delay_s)
             delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
             if self.reach is not None and not _ended(job) and (session.state.held or not session.state.online):
                 await self.reach(session)

@@ -82,6 +82,8 @@ class Reconciler:
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state
         session.told_ready = link.ready
+        if link.online:
+            session.back.set()
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return

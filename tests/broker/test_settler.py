@@ -225,3 +225,17 @@ def test_an_arm_that_hung_is_read_back_soon_after_it_answers_again(tmp_path: Pat
         await plant.document("state/r1/presence", lambda each: (each["state"], each["ready"]) == ("online", True))
 
     play(tmp_path, scenario)
+
+
+def test_an_arm_that_was_away_is_read_back_as_soon_as_its_link_is_up(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "lose_answer")
+        plant.send("r1", SET, value(0.25))
+        await plant.document("state/r1/config", lambda document: bool(document["pending"]))
+        begun = plant.loop.time()
+        await plant.fault("r1", "offline", for_ms=20_000)
+        event = await plant.document(CHANGED, lambda _: True)
+        assert (event["cause"], event["change"]["after"]) == ("applied", 0.25)
+        assert 20.0 <= plant.loop.time() - begun < 20.5
+
+    play(tmp_path, scenario)
