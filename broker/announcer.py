@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from broker import self_description
-from broker.arm_session import ArmSession
-from broker.documents import NAMES
-from broker.ledger import Ledger
-from broker.outbox import Publication
-from broker.replies import JSON
+from broker.arms.arm_session import ArmSession
+from broker.publish.documents import NAMES
+from broker.publish.outbox import Publication
+from broker.record.ledger import Ledger
+from broker.record.replies import JSON
 from broker.settings import Settings
 from broker.store.rows import ArmRow
 from broker.topics import Topics

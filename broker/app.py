@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from broker.clock import Clock
-from broker.mqtt_link import LinkError
+from broker.link.mqtt_link import LinkError
 from broker.reload import Reload, Reread
 from broker.service import Service
 from broker.settings import Settings, SettingsError

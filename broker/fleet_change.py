@@ -10,19 +10,19 @@ import structlog
 
 from broker import recovery
 from broker.announcer import Announcer
-from broker.arm_session import ArmSession
-from broker.authority import Authorities
-from broker.documents import NAMES
-from broker.drift import Drift
-from broker.fleet import Fleet, options_of
-from broker.fleet_check import CheckedFleet
-from broker.jobs import ChangeJob, ForwardJob
-from broker.ledger import Ledger
-from broker.limit_files import LimitFiles
-from broker.queues import Queues
-from broker.reconciler import Reconciler
+from broker.arms.arm_session import ArmSession
+from broker.arms.fleet import Fleet, options_of
+from broker.arms.fleet_check import CheckedFleet
+from broker.arms.jobs import ChangeJob, ForwardJob
+from broker.arms.limit_files import LimitFiles
+from broker.publish.documents import NAMES
+from broker.record.ledger import Ledger
 from broker.settings import REAPPLY, ArmSettings, Settings, SettingsError
-from broker.settler import Settler
+from broker.settle.authority import Authorities
+from broker.settle.drift import Drift
+from broker.settle.queues import Queues
+from broker.settle.reconciler import Reconciler
+from broker.settle.settler import Settler
 from broker.store.rows import Loaded
 from devices.adapter import ArmError
 from handlers.refusals import NOTHING_CHANGED

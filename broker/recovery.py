@@ -4,13 +4,13 @@ from typing import Any
 
 import msgspec
 
-from broker.arm_session import ArmSession
+from broker.accept.quarantine import STARTS
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
-from broker.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
-from broker.ledger import RESTORE, Ledger
-from broker.quarantine import STARTS
-from broker.replies import Replies, from_outcome
-from broker.settler import Settler
+from broker.record.ledger import RESTORE, Ledger
+from broker.record.replies import Replies, from_outcome
+from broker.settle.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
 from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from broker import logs
-from broker.fleet_check import CheckedFleet
+from broker.arms.fleet_check import CheckedFleet
 from broker.settings import Settings, SettingsError
 
 log = structlog.get_logger()

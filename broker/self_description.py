@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from broker.arm_session import ArmSession
+from broker.arms.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
 from handlers.authority import hold_document

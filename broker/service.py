@@ -8,27 +8,27 @@ from functools import partial
 import structlog
 
 from broker import recovery, self_description
-from broker.acceptor import Acceptor
+from broker.accept.acceptor import Acceptor
+from broker.accept.orders import Orders
+from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
-from broker.arm_session import ArmSession
+from broker.arms.arm_session import ArmSession
+from broker.arms.fleet import Fleet
+from broker.arms.fleet_check import CheckedFleet
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.assembly import ledger_of, reconciler_of
-from broker.authority import Authorities
 from broker.clock import Clock
-from broker.device_bus import MqttDeviceBus, bus_config
-from broker.drift import Drift
-from broker.fleet import Fleet
 from broker.fleet_change import FleetChange, Parts
-from broker.fleet_check import CheckedFleet
-from broker.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.mqtt_link import LinkConfig, LinkError, MqttLink, Will
-from broker.mqttium_link import MqttiumLink
-from broker.orders import Orders
-from broker.outbox import Outbox
-from broker.quarantine import META_KEY, Quarantine
-from broker.queues import Queues
-from broker.replies import JSON, Replies
+from broker.link.device_bus import MqttDeviceBus, bus_config
+from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Will
+from broker.link.mqttium_link import MqttiumLink
+from broker.publish.outbox import Outbox
+from broker.record.replies import JSON, Replies
 from broker.settings import REAPPLY, Settings
-from broker.settler import Settler
+from broker.settle.authority import Authorities
+from broker.settle.drift import Drift
+from broker.settle.queues import Queues
+from broker.settle.settler import Settler
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store

@@ -7,10 +7,10 @@ from typing import Protocol
 import structlog
 
 from broker.announcer import Announcer
-from broker.arm_session import ArmSession
+from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.endings import Endings
-from broker.notices import Notices
+from broker.publish.notices import Notices
+from broker.settle.endings import Endings
 from broker.store.store import Store
 
 log = structlog.get_logger()

@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from broker.mqtt_link import LinkConfig
+from broker.link.mqtt_link import LinkConfig
 from tests.links import LINKS
 
 

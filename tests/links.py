@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 import aiomqtt
 import msgspec
 
-from broker.mqtt_link import InboundMessage, LinkConfig, MqttLink, Receipt
-from broker.mqttium_link import MqttiumLink
+from broker.link.mqtt_link import InboundMessage, LinkConfig, MqttLink, Receipt
+from broker.link.mqttium_link import MqttiumLink
 from tests.mosquitto import ROOT
 
 LinkMaker = Callable[[LinkConfig], MqttLink]

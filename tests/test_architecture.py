@@ -19,7 +19,7 @@ LARGE: dict[str, str] = {
 }
 """Files, functions and classes that may be larger, each with the reason."""
 MQTT_LIBRARIES = {
-    "mqttium": ("broker/mqttium_",),
+    "mqttium": ("broker/link/mqttium_",),
     "aiomqtt": ("broker/agent/", "broker/client/"),
     "paho": ("broker/client/",),
 }

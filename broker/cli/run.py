@@ -14,7 +14,7 @@ from broker.cli.exits import Exit
 from broker.settings import LOG_LEVELS, LONGEST_LATENCY_MS, Settings, SettingsError, quick
 
 if TYPE_CHECKING:
-    from broker.fleet_check import CheckedFleet
+    from broker.arms.fleet_check import CheckedFleet
     from broker.reload import Reread
 
 _EXAMPLES = """\
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _read(config: Path, log_level: str | None, now_us: int) -> "CheckedFleet":
     """The settings of a file whose arms can be opened, with what the command line says."""
-    from broker.fleet_check import read_fleet  # noqa: PLC0415 - `--help` and a wrong command line need no arms
+    from broker.arms.fleet_check import read_fleet  # noqa: PLC0415 - `--help` and a wrong command line need no arms
 
     checked = read_fleet(config, now_us)
     return checked._replace(settings=_with(checked.settings, log_level))

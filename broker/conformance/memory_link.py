@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
-from broker.mqtt_link import InboundMessage, LinkCounts, LinkDownError
+from broker.link.mqtt_link import InboundMessage, LinkCounts, LinkDownError
 
 PATIENCE_S = 3600.0
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
 
-from broker.arm_session import ArmSession
+from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.conformance.memory_link import MemoryLink, Published
-from broker.mqtt_link import LinkConfig
+from broker.link.mqtt_link import LinkConfig
 from broker.service import Service
 from broker.settings import from_document
 from broker.store.store import Store

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.mqtt_link import LinkConfig, MqttLink
+from broker.link.mqtt_link import LinkConfig, MqttLink
 from tests.links import LINKS, LinkMaker
 
 

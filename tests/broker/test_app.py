@@ -9,7 +9,7 @@ import pytest
 
 from broker.app import EXIT_FAILED, EXIT_UNREACHABLE, run_once, serve
 from broker.clock import Clock
-from broker.mqtt_link import LinkUnreachableError
+from broker.link.mqtt_link import LinkUnreachableError
 from broker.settings import Settings
 from broker.store.store import Store
 from tests.devices.virtual_loop import VirtualLoop

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from broker.fleet_check import CheckedFleet, read_fleet
-from broker.limit_files import LimitFiles
+from broker.arms.fleet_check import CheckedFleet, read_fleet
+from broker.arms.limit_files import LimitFiles
 from broker.reload import Reload, kept
 from broker.settings import Settings, from_document
 

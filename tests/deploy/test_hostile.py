@@ -4,8 +4,8 @@ import base64
 import json
 from pathlib import Path
 
-from broker.mqtt_link import LinkConfig
-from broker.mqttium_link import MqttiumLink
+from broker.link.mqtt_link import LinkConfig
+from broker.link.mqttium_link import MqttiumLink
 from tests.links import payloads, take
 from tests.mosquitto import Mosquitto
 from tests.raw_publish import send

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import aiomqtt
 import pytest
 
-from broker.mqtt_link import LinkConfig, LinkRefusedError, MqttLink
-from broker.mqttium_link import MqttiumLink
+from broker.link.mqtt_link import LinkConfig, LinkRefusedError, MqttLink
+from broker.link.mqttium_link import MqttiumLink
 from tests.links import PATIENCE_S, peer, settled, take
 from tests.mosquitto import SHIPPED, Mosquitto
 

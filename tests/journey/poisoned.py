@@ -3,8 +3,8 @@
 import os
 import signal
 
-from broker import arrival
 from broker.__main__ import main
+from broker.accept import arrival
 from schema.codecs import codec_for
 from schema.codecs.codec import Codec
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from broker.mqtt_link import InboundMessage
+from broker.link.mqtt_link import InboundMessage
 from devices.adapter import LinkState
 from handlers.config_items import HELD_SLOTS
 from tests.memory_link import BASE, Published

@@ -1,0 +1,286 @@
+"""Stage 1: a message becomes a decision, a commit and an acknowledgement; the one error boundary of requests."""
+
+import asyncio
+from collections import deque
+from functools import partial
+
+import structlog
+
+from broker.accept.admission import (
+    check_lock,
+    check_options,
+    check_policy,
+    check_values,
+    deadline_us,
+    method_of,
+    only_checked,
+    request_of,
+)
+from broker.accept.arrival import Arrival, decode, presumed_codec
+from broker.accept.orders import Orders
+from broker.accept.quarantine import STARTS, Quarantine
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import Waiter, job_of
+from broker.link.mqtt_link import InboundMessage, MqttLink
+from broker.publish.notices import Notices
+from broker.record.ledger import Ledger
+from broker.record.replies import Replies, error_body
+from broker.settings import Settings
+from broker.settle.settler import Settler
+from broker.store.rows import RequestRow
+from broker.topics import Topics
+from handlers.arm_state import ArmState
+from handlers.authority import checked
+from handlers.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.request import Request
+from handlers.rpc import Access
+from handlers.rpc_table import RPC_TABLE
+from schema.codecs.times import format_time
+from schema.envelope import Reply, Stage
+from schema.errors import BrokerError, Retry
+
+log = structlog.get_logger()
+
+_NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
+Key = tuple[str, str, str]
+
+
+class Acceptor:
+    """Decides every request in the order of arrival; never waits for an arm."""
+
+    def __init__(
+        self,
+        *,
+        link: MqttLink,
+        ledger: Ledger,
+        replies: Replies,
+        settler: Settler,
+        orders: Orders,
+        notices: Notices,
+        quarantine: Quarantine,
+        sessions: dict[str, ArmSession],
+        settings: Settings,
+        topics: Topics,
+        next_request: int,
+    ) -> None:
+        self._link = link
+        self._ledger = ledger
+        self._replies = replies
+        self._settler = settler
+        self._orders = orders
+        self._notices = notices
+        self._quarantine = quarantine
+        self._sessions = sessions
+        self._settings = settings
+        self._topics = topics
+        self._next_request = next_request
+        self._open: deque[Arrival] = deque()
+        """Decided, but not committed yet; oldest first."""
+        self._to_ack: list[InboundMessage] = []
+        self._ack_wanted = asyncio.Event()
+        self.dropped = 0
+        self.closing = False
+
+    async def run(self) -> None:
+        """Accept messages until the link is closed."""
+        async for message in self._link.messages():
+            if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
+                self.accept(message)
+            else:
+                text = f"the service ended {STARTS} times on this message"
+                self.accept(message, BrokerError("quarantined", text))
+
+    async def acknowledge(self) -> None:
+        """Acknowledge what is decided durably, in order; runs beside `run`."""
+        while True:
+            await self._ack_wanted.wait()
+            self._ack_wanted.clear()
+            messages, self._to_ack = self._to_ack, []
+            await self._link.ack(messages)
+
+    def accept(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
+        """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
+        topic = self._topics.parse_request(message.topic)
+        if topic is None:
+            self.dropped += 1
+            log.warning("request_dropped", why="levels, user or connection", topic=message.topic[:200])
+            self._ledger.after_commit(partial(self._ack, message))
+        else:
+            arrival = Arrival(message, topic, self._ledger.clock.now_us(), presumed_codec(message.content_type))
+            self._open.append(arrival)
+            self._decide_or_refuse(arrival, barred)
+            self._ledger.after_commit(self._committed)
+
+    def follow(self, settings: Settings) -> None:
+        """Decide by these settings from now on."""
+        self._settings = settings
+
+    def refuse_uncommitted(self, error: BrokerError) -> None:
+        """Answer everything that was decided but could not be committed; it stays unacknowledged."""
+        for arrival in self._open:
+            self._replies.give(arrival.address(self._topics), self._refusal(arrival, error))
+        self._open.clear()
+
+    def _committed(self) -> None:
+        """The oldest open decision is committed."""
+        message = self._open.popleft().message
+        self._quarantine.passed(message)
+        self._ack(message)
+
+    def _ack(self, message: InboundMessage) -> None:
+        self._to_ack.append(message)
+        self._ack_wanted.set()
+
+    def _decide_or_refuse(self, arrival: Arrival, barred: BrokerError | None) -> None:
+        try:
+            self._decide(arrival, barred)
+        except BrokerError as error:
+            self._refuse(arrival, error)
+        except Exception:
+            log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
+            self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
+
+    def _decide(self, arrival: Arrival, barred: BrokerError | None) -> None:
+        """All checks in their order, then the handler, then what its outcome asks for."""
+        if barred is not None:
+            raise barred
+        arrival.rpc = RPC_TABLE.get(arrival.topic.method)
+        decode(arrival)
+        self._notices.touch(arrival.topic.user, arrival.topic.conn)
+        if arrival.remembered and self._repeated(arrival):
+            return
+        if self.closing:
+            raise BrokerError("shutting_down", "the service is ending; send the same request again")
+        session = self._sessions.get(arrival.topic.arm)
+        arrival.checked_only = only_checked(arrival, session)
+        expires_us = deadline_us(arrival, self._settings)
+        rpc = method_of(arrival, session)
+        check_options(arrival, rpc)
+        check_policy(arrival, rpc, self._settings)
+        check_lock(arrival, rpc, session)
+        check_values(arrival, rpc, session)
+        request = request_of(arrival, self._settings)
+        state = _NOWHERE if session is None else session.state
+        outcome = rpc.decide(state, request)
+        if rpc.access is Access.WRITE and (arrival.envelope.dry_run or arrival.checked_only):
+            outcome = checked(state, rpc, outcome)
+        if isinstance(outcome, Answer) or session is None:
+            self._answer(arrival, session, outcome)
+        elif isinstance(outcome, Proposal | Restoration):
+            self._change(arrival, session, request, outcome, expires_us)
+        else:
+            self._order(arrival, session, request, outcome)
+
+    def _repeated(self, arrival: Arrival) -> bool:
+        """Whether the id is known; then its outcome is given again, or will be.
+
+        Raises:
+            BrokerError: id_reused.
+        """
+        topic = arrival.topic
+        row = self._ledger.store.known(topic.user, topic.conn, arrival.id)
+        if row is None:
+            return False
+        if row.fingerprint != arrival.fingerprint():
+            when = format_time(row.at_us)
+            raise BrokerError("id_reused", f"id {arrival.id}: used at {when} for {row.method} of {row.arm}")
+        job = self._settler.unsettled.get(row.n)
+        address = arrival.address(self._topics)
+        warnings = tuple(arrival.warnings)
+        session = self._sessions.get(row.arm)
+        if session is not None and job is not None and (job.replied is None or not row.outcome):
+            waiter = Waiter(address, arrival.id, arrival.envelope.wait, warnings=warnings)
+            self._settler.wait(session, job, waiter)
+            return True
+        if not row.outcome:
+            raise BrokerError("outcome_unknown", f"{row.arm} is no longer registered, and did not answer before")
+        self._give(arrival, self._replies.repeat(session, row, warnings))
+        return True
+
+    def _refusal(self, arrival: Arrival, error: BrokerError) -> Reply:
+        arrival.address(self._topics)  # may add its own warning
+        session = self._sessions.get(arrival.topic.arm)
+        return Reply(
+            id=arrival.id,
+            arm=arrival.topic.arm,
+            method=arrival.topic.method,
+            ok=False,
+            stage=Stage.REFUSED if error.retry is not Retry.REPEAT else Stage.STORED,
+            final=error.retry not in (Retry.SAME_ID, Retry.REPEAT),
+            rev=session.state.rev if session is not None else 0,
+            seq=session.state.seq if session is not None else 0,
+            at_us=arrival.at_us,
+            error=error_body(error),
+            warnings=tuple(arrival.warnings),
+        )
+
+    def _refuse(self, arrival: Arrival, error: BrokerError) -> None:
+        """Answer a refusal; it is remembered unless it asks for the same id again."""
+        topic = arrival.topic
+        address = arrival.address(self._topics)
+        reply = self._refusal(arrival, error)
+        self._ledger.audit(
+            at=arrival.at_us, user=topic.user, conn=topic.conn, arm=topic.arm, method=topic.method, id=arrival.id,
+            decision="refused", kind=error.kind,
+        )  # fmt: skip
+        fresh = self._ledger.store.known(topic.user, topic.conn, arrival.id) is None if arrival.id else False
+        if arrival.remembered and error.retry is not Retry.SAME_ID and fresh:
+            self._replies.remember(self._request_row(arrival), address, reply)
+            self._ledger.store.flush_soon()
+        else:
+            self._give(arrival, reply)
+
+    def _give(self, arrival: Arrival, reply: Reply) -> None:
+        """Answer once everything decided so far is committed; nothing is remembered."""
+        self._ledger.after_commit(partial(self._replies.give, arrival.address(self._topics), reply))
+
+    def _request_row(self, arrival: Arrival) -> RequestRow:
+        number = self._next_request
+        self._next_request += 1
+        address = arrival.address(self._topics)
+        topic = arrival.topic
+        return RequestRow(
+            n=number, user=topic.user, conn=topic.conn, id=arrival.id, fingerprint=arrival.fingerprint(), arm=topic.arm,
+            method=topic.method, at_us=arrival.at_us, address=address.topic, correlation=address.correlation,
+            codec=address.codec,
+        )  # fmt: skip
+
+    def _answer(self, arrival: Arrival, session: ArmSession | None, outcome: Outcome) -> None:
+        if not isinstance(outcome, Answer):
+            raise TypeError(type(outcome).__name__)
+        counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
+        topic = arrival.topic
+        address = arrival.address(self._topics)
+        answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, tuple(arrival.warnings))
+        self._ledger.after_commit(partial(self._replies.give, address, answer))
+
+    def _order(self, arrival: Arrival, session: ArmSession, request: Request, outcome: Outcome) -> None:
+        """Handles, queries and faults: carried out by the shell, then answered."""
+        answer = self._orders.carry_out(session, request, outcome)
+        if answer.stage is Stage.READ:
+            self._answer(arrival, session, answer)
+            return
+        address = arrival.address(self._topics)
+        topic, state = arrival.topic, session.state
+        reply = self._replies.answer(
+            (state.rev, state.seq), answer, arrival.id, topic.arm, topic.method, tuple(arrival.warnings)
+        )
+        self._ledger.audit(
+            at=arrival.at_us, user=topic.user, conn=topic.conn, arm=topic.arm, method=topic.method, id=arrival.id,
+            decision="done",
+        )  # fmt: skip
+        self._replies.remember(self._request_row(arrival), address, reply)
+        self._ledger.store.flush_soon()
+
+    def _change(
+        self, arrival: Arrival, session: ArmSession, request: Request, outcome: Proposal | Restoration, expires_us: int
+    ) -> None:
+        """Put an accepted change into the queue of its arm, with its request row."""
+        row = self._request_row(arrival)
+        address = arrival.address(self._topics)
+        clock = self._ledger.clock
+        remaining_us = expires_us - clock.now_us()
+        expires = clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0
+        job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
+        waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
+        self._settler.admit(session, job, row, waiter)

@@ -1,0 +1,156 @@
+"""What handlers order of the shell: handles, queries, faults."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from broker.arms.arm_session import ArmSession
+from broker.blobs import unpack
+from broker.publish.notices import Notices
+from broker.record.ledger import Ledger
+from broker.settle.authority import Authorities
+from broker.settle.parking import Parking
+from broker.store.rows import PastChange
+from devices.adapter import ArmRefusedError, FaultyArm
+from handlers.config_items import ITEMS, slot_name
+from handlers.outcome import (
+    Answer,
+    ArmOrder,
+    AuthorityOrder,
+    CloseHandle,
+    ConfirmOrder,
+    DiscardOrder,
+    EventsQuery,
+    FaultOrder,
+    HistoryQuery,
+    HoldOrder,
+    OpenHandle,
+    Outcome,
+    ReleaseOrder,
+)
+from handlers.request import Request
+from schema.arms import Fault
+from schema.codecs.plain import bare
+from schema.codecs.times import format_time
+from schema.envelope import Author, Stage
+from schema.errors import BrokerError
+from schema.messages import Empty, NotificationHandle
+
+NO_BOUND = (1 << 63) - 1
+PAGE_BYTES = 60_000 - 2_000
+"""Most bytes of the events of one page: a page stays under 60 KiB with the reply around it."""
+
+
+class Orders:
+    """Carries out orders at once."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        notices: Notices,
+        *,
+        authorities: Authorities,
+        parking: Parking,
+        confirm_arm: Callable[[ArmSession, Author], None],
+    ) -> None:
+        self._ledger = ledger
+        self._notices = notices
+        self._authorities = authorities
+        self._parking = parking
+        self._confirm_arm = confirm_arm
+
+    def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
+        """Do what is ordered, and the answer.
+
+        Raises:
+            BrokerError: the simulated arm refuses the fault; what keeps another arm from being confirmed.
+        """
+        match order:
+            case OpenHandle(topic):
+                identifier = self._notices.open(request.user, request.conn, session.arm, topic)
+                return Answer(NotificationHandle(identifier), Stage.STORED)
+            case CloseHandle(identifier):
+                self._notices.close(identifier)
+                return Answer(Empty(), Stage.STORED)
+            case ConfirmOrder(rev):
+                self._parking.confirm(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case DiscardOrder(rev):
+                self._parking.discard(session, rev, request.author)
+                return Answer({}, Stage.STORED)
+            case ArmOrder():
+                self._confirm_arm(session, request.author)
+                return Answer({}, Stage.STORED)
+            case HistoryQuery():
+                return self._history(session, order)
+            case EventsQuery():
+                return self._events(session, order)
+            case FaultOrder(fault):
+                _misbehave(session, fault)
+                return Answer({}, Stage.STORED)
+            case AuthorityOrder() | HoldOrder() | ReleaseOrder():
+                self._authorities.carry_out(session, request, order)
+                return Answer({}, Stage.STORED)
+            case _:
+                raise TypeError(type(order).__name__)
+
+    def _history(self, session: ArmSession, query: HistoryQuery) -> Answer:
+        page = self._ledger.store.history(
+            session.arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
+        )
+        return Answer({"changes": [_past(change) for change in page.changes], "more": page.more})
+
+    def _events(self, session: ArmSession, query: EventsQuery) -> Answer:
+        page = self._ledger.store.events(session.arm, query.after_seq, query.limit, PAGE_BYTES)
+        return Answer(
+            {
+                "events": [msgspec.json.decode(row.body) for row in page.events],
+                "first_seq": page.first_seq,
+                "head_seq": page.head_seq,
+                "more": page.more,
+            }
+        )
+
+
+def _misbehave(session: ArmSession, fault: Fault) -> None:
+    """Tell a simulated arm to misbehave.
+
+    Raises:
+        BrokerError: it is not simulated, or refuses the fault.
+    """
+    adapter = session.adapter
+    if not isinstance(adapter, FaultyArm):
+        raise BrokerError("unknown_method", f"SimFault: {session.arm} is not simulated")
+    try:
+        adapter.inject(fault)
+    except ArmRefusedError as refused:
+        own = (refused.code, refused.sub_code, refused.name)
+        raise BrokerError("arm_refused", str(refused), own=own) from refused
+
+
+def _past(change: PastChange) -> dict[str, Any]:
+    """One entry of GetHistory."""
+    item = ITEMS.get(change.key)
+
+    def value(blob: bytes | None) -> Any:
+        if blob is None:
+            return None
+        if item is None:  # what became of all items in a RestoreFactory
+            return msgspec.json.decode(blob)
+        return bare(unpack(blob, item.message), item.field)
+
+    return {
+        "rev": change.rev,
+        "seq": change.seq,
+        "at": format_time(change.settled_at_us or change.at_us),
+        "by": {"user": change.user, "connection": change.conn, "proven": change.proven},
+        "request_id": change.request_id,
+        "method": change.method,
+        "item": change.key,
+        "slot": slot_name((change.key, change.mode)),
+        "before": value(change.before),
+        "after": value(change.after),
+        "reason": change.reason,
+        "outcome": change.outcome or change.state,
+    }

@@ -1,0 +1,1 @@
+"""The arms of the fleet: their sessions, their queues, their files."""

@@ -1,0 +1,164 @@
+"""One arm of the fleet: its state, its counters and its queue."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from broker.arms.jobs import ChangeJob, Job, Phase
+from broker.store.rows import ArmRow
+from devices.adapter import ArmAdapter, Snapshot
+from handlers.arm_state import ArmState
+from handlers.provenance import NOBODY, Setter, Stamp, set_by
+from schema.arms import Authority, Description, Slot
+from schema.envelope import Author
+from schema.messages import Message
+
+
+class Found(NamedTuple):
+    """What an arm told that is not the one that is known."""
+
+    description: Description
+    snapshot: Snapshot
+
+
+@dataclass(slots=True, eq=False)
+class ArmSession:
+    """The mutable side of one arm; a task exists only while its queue has work."""
+
+    state: ArmState
+    adapter: ArmAdapter
+    model: str = ""
+    """The model that the settings name."""
+    file_authority: Authority = Authority.CONTROL
+    """The authority that the settings name, or their default."""
+    told_ready: bool = True
+    """Whether the arm takes changes, as it told last since it was connected."""
+    back: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the link to the arm comes up: what waits for the next try need wait no longer."""
+    met: bool = False
+    """Whether the arm answered since this start, or is known to be away."""
+    mode_by: Author | None = None
+    """Who changed the control mode last, as far as this run knows."""
+    serial: str = ""
+    description: bytes = b""
+    cmd_seq: int = 0
+    published_seq: int = 0
+    reverts: int = 0
+    since_us: int = 0
+    """When the presence changed last."""
+    failures: int = 0
+    """Attempts to reach the arm since it last answered."""
+    told: tuple[str, ...] = ()
+    """What does not fit between the sources of its limits, as far as it was logged."""
+    heads: dict[str, int] = field(default_factory=dict)
+    """Last seq of each event topic."""
+    jobs: deque[Job] = field(default_factory=deque)
+    parked: list[ChangeJob] = field(default_factory=list)
+    """Pending changes outside the queue, oldest first."""
+    found: Found | None = None
+    """The arm that answers in the place of the one that is known."""
+    fence: tuple[int, int] = (0, 0)
+    """The highest (epoch, cmd_seq) that the arm knew at the last contact."""
+    running: bool = False
+    resting: bool = False
+    """Whether the queue stands although there may be work: the settings of the arm change."""
+    busy_with: ChangeJob | None = None
+    """The change whose command may be with the arm."""
+
+    @property
+    def arm(self) -> str:
+        """The arm's id."""
+        return self.state.arm
+
+    def row(self) -> ArmRow:
+        """The arm's row as it stands."""
+        state = self.state
+        return ArmRow(
+            arm=state.arm,
+            rev=state.rev,
+            seq=state.seq,
+            cmd_seq=self.cmd_seq,
+            published_seq=self.published_seq,
+            adopted=state.adopted,
+            serial=self.serial,
+            description=self.description,
+            read_at_us=state.read_at_us,
+            mode_seen_at_us=state.mode_seen_at_us,
+        )
+
+    def setter_of(self, job: ChangeJob, value: Message) -> Setter:
+        """Who sets each number of a value that a change puts in the place of what is desired."""
+        state, author = self.state, job.author
+        stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
+        return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
+
+    def desire_anew(self, slots: Iterable[Slot]) -> int:
+        """Let what is desired of some slots come from one new revision, whatever it will be; the caller stores it."""
+        state = self.state
+        state.rev += 1
+        for slot in slots:
+            state.last_rev[slot] = state.desired_rev[slot] = state.rev
+        return state.rev
+
+    def count_in(self, job: ChangeJob) -> None:
+        """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
+        state = self.state
+        state.unsettled += 1
+        for slot in job.places:
+            state.pending[slot] = state.pending.get(slot, 0) + 1
+            if job.rev:
+                state.pending_rev[slot] = job.rev
+        if job.wanted is not None and not job.unchanged:
+            self.await_reading(job, job.wanted)
+
+    def await_reading(self, job: ChangeJob, wanted: Message) -> None:
+        """What a change asks for counts beside what was read, until it has its end."""
+        job.unread = (wanted, job.setter)
+        self.state.unread[job.slot] = (*self.state.unread.get(job.slot, ()), job.unread)
+
+    def count_out(self, job: ChangeJob) -> None:
+        """A change has its end."""
+        state, slot = self.state, job.slot
+        state.unsettled -= 1
+        for place in job.places:
+            left = state.pending.get(place, 1) - 1
+            if left:
+                state.pending[place] = left
+            else:
+                state.pending.pop(place, None)
+                state.pending_rev.pop(place, None)
+        unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
+        if unread:
+            state.unread[slot] = unread
+        else:
+            state.unread.pop(slot, None)
+
+    def waiting(self) -> list[Job]:
+        """The jobs that have not begun, oldest first."""
+        return list(self.jobs)[1 if self.running else 0 :]
+
+    def unsettled(self) -> list[ChangeJob]:
+        """The changes that have no end yet, oldest first."""
+        queued = [
+            job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE and not job.parked
+        ]
+        return sorted([*self.parked, *queued], key=lambda job: job.n) if self.parked else queued
+
+    def take_out(self, job: ChangeJob) -> None:
+        """A change that ended waits no longer, in the queue or outside of it; one under way leaves by itself."""
+        if job.parked:
+            self.parked.remove(job)
+            self.state.parked.pop(job.rev, None)
+            job.parked = False
+        elif self.busy_with is not job:
+            self.jobs.remove(job)
+
+    def begun(self, job: ChangeJob) -> bool:
+        """Whether the command of a change that was given up may have been sent."""
+        return job.current.phase in (Phase.WRITING, Phase.UNKNOWN) and not job.unchanged
+
+    def may_be_with_arm(self, job: ChangeJob) -> bool:
+        """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
+        return self.busy_with is job or job.resumed

@@ -1,0 +1,127 @@
+"""The arms of the settings: one session and one adapter each."""
+
+from collections.abc import Collection
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.limit_files import LimitFiles
+from broker.settings import ArmSettings, Settings
+from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FleetContext, NoBus, Setting
+from devices.guard import guard
+from devices.registry import adapter_class
+from handlers.arm_state import ArmState, HandleEntry
+from handlers.rpc_table import SERVICE_METHODS
+from schema.arms import Authority
+
+SIMULATED = "simulated"
+NO_BUS = NoBus()
+
+
+class Fleet:
+    """Builds the sessions of all arms; adapters of one kind share what they share.
+
+    Raises:
+        ArmError: an adapter or one of its settings cannot be used.
+        SettingsError: a file that limits an arm cannot be used.
+    """
+
+    def __init__(
+        self, settings: Settings, handles: dict[int, HandleEntry], now_us: int, bus: DeviceBus = NO_BUS
+    ) -> None:
+        self._settings = settings
+        self._files = LimitFiles(now_us)
+        self._handles = handles
+        self._bus = bus
+        self._fleets: dict[str, ArmFleet] = {}
+        self._open: dict[str, ArmSession] = {}
+        self._authorities: dict[str, str] = {}
+        self.digests: dict[str, bytes] = {}
+        """What the files of each arm held when it was opened."""
+        self.sessions: dict[str, ArmSession] = {}
+        for arm in settings.arm:
+            self.sessions[arm.id] = self.open(arm)
+
+    def follow(self, settings: Settings, files: LimitFiles) -> None:
+        """Open arms as these settings say from now on."""
+        self._settings, self._files = settings, files
+
+    def open(self, arm: ArmSettings) -> ArmSession:
+        """A session of its own for an arm; nothing is sent.
+
+        Raises:
+            ArmError: the adapter or one of the settings cannot be used.
+            SettingsError: a file that limits it cannot be used.
+        """
+        adapter = self._adapter(arm)
+        state = ArmState(
+            arm=arm.id, adapter="", methods=frozenset(), resolution_rad=0.0, handles=self._handles,
+            authority=self.authority_of(arm),
+        )  # fmt: skip
+        session = ArmSession(state, adapter, file_authority=state.authority)
+        self._equip(session, arm, adapter)
+        return session
+
+    def reopen(self, session: ArmSession, arm: ArmSettings) -> None:
+        """Give a session whose adapter was shut another one, as the settings of its arm say; nothing is sent.
+
+        Raises:
+            ArmError: as `open`; the session is as it was.
+            SettingsError: as `open`; the session is as it was.
+        """
+        self._equip(session, arm, self._adapter(arm))
+
+    def _adapter(self, arm: ArmSettings) -> ArmAdapter:
+        fleet = self._fleets.get(arm.adapter)
+        if fleet is None:
+            directory = self._settings.data_dir / "adapters" / arm.adapter
+            directory.mkdir(parents=True, exist_ok=True)
+            context = FleetContext(directory, self._bus)
+            adapters = adapter_class(arm.adapter)
+            fleet = self._fleets[arm.adapter] = adapters.open_fleet(context)
+            self._authorities[arm.adapter] = adapters.about.authority
+        self._files.sources(arm)
+        return guard(arm.id, fleet.arm(arm.id, arm.model, options_of(self._settings, arm)))
+
+    def _equip(self, session: ArmSession, arm: ArmSettings, adapter: ArmAdapter) -> None:
+        """What the settings and the adapter say of an arm."""
+        state = session.state
+        self._open[arm.id] = session
+        session.adapter, session.model = adapter, arm.model
+        state.adapter, state.model = arm.adapter, arm.model
+        state.methods = adapter.methods | SERVICE_METHODS
+        state.resolution_rad, state.arm_items = adapter.resolution_rad, adapter.items
+        state.sources, state.limits = self._files.sources(arm), None
+        self.digests[arm.id] = self._files.digest(arm)
+        self.allow(session)
+
+    def allow(self, session: ArmSession) -> None:
+        """What the settings say of all arms."""
+        settings, state = self._settings, session.state
+        state.strict, state.queue_limit = settings.checks.strict, settings.arm_defaults.queue
+        state.faults_allowed = state.adapter == SIMULATED and settings.sim.faults
+
+    def authority_of(self, arm: ArmSettings) -> Authority:
+        """How far the service may go with an arm that was opened, as the settings or else its adapter say."""
+        return Authority(arm.authority or self._authorities[arm.adapter])
+
+    async def shut(self, session: ArmSession) -> None:
+        """Close the adapter of an arm."""
+        self._open.pop(session.arm, None)
+        await session.adapter.close()
+
+    async def close(self) -> None:
+        """Close every adapter, then what they share."""
+        for session in self._open.values():
+            await session.adapter.close()
+        self._open.clear()
+        self.close_unused(())
+
+    def close_unused(self, used: Collection[str]) -> None:
+        """Close what the arms of adapters share, but of those that are used."""
+        for name in self._fleets.keys() - set(used):
+            self._fleets.pop(name).close()
+
+
+def options_of(settings: Settings, arm: ArmSettings) -> dict[str, Setting]:
+    """The options of an arm, with what the settings say of all simulated ones."""
+    defaults: dict[str, Setting] = {"latency_ms": settings.sim.latency_ms} if arm.adapter == SIMULATED else {}
+    return {**defaults, **arm.options}

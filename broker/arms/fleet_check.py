@@ -1,0 +1,81 @@
+"""What the settings name, adapters and files, looked at before anything is opened."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from broker.arms.limit_files import LimitFileError, LimitFiles
+from broker.settings import ArmSettings, Fault, KeyPath, Settings, read
+from devices.adapter import ArmError
+from devices.adapter_class import AdapterAbout
+from devices.options import option_faults
+from devices.registry import adapter_class
+from handlers.limit_layers import PARAMETERS_SLOT
+
+
+class CheckedFleet(NamedTuple):
+    """Settings whose arms can be opened, and the files of their limits as they were read."""
+
+    settings: Settings
+    files: LimitFiles
+
+
+def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = None) -> CheckedFleet:
+    """Read a `fleet.toml` and everything that it names; nothing is opened.
+
+    Raises:
+        SettingsError: something in it cannot be used; each line names file, line and setting.
+    """
+    settings, places = read(path, environment)
+    files = LimitFiles(now_us)
+    if faults := list(fleet_faults(settings, files)):
+        raise places.error(faults)
+    return CheckedFleet(settings, files)
+
+
+def fleet_faults(settings: Settings, files: LimitFiles) -> Iterator[Fault]:
+    """All that keeps the service from starting with these settings, as far as that shows without reaching anything."""
+    for setting in ("password_file", "ca_file"):
+        if (name := getattr(settings.mqtt, setting)) and (why := _unreadable(name)):
+            yield Fault(("mqtt", setting), f"mqtt.{setting}: {name}: {why}")
+    known: dict[str, AdapterAbout | str] = {}
+    for index, arm in enumerate(settings.arm):
+        if arm.adapter not in known:
+            known[arm.adapter] = _about(arm.adapter)
+        yield from _arm_faults(("arm", index), arm, known[arm.adapter])
+        try:
+            files.sources(arm)
+        except LimitFileError as error:
+            yield Fault(("arm", index, error.setting) if error.setting else ("arm", index), str(error))
+
+
+def _unreadable(name: str) -> str:
+    """Why a file cannot be read; empty if it can."""
+    try:
+        Path(name).read_bytes()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _about(adapter: str) -> AdapterAbout | str:
+    """What an adapter is, or why it cannot be used."""
+    try:
+        return adapter_class(adapter).about
+    except ArmError as error:
+        return str(error)
+
+
+def _arm_faults(path: KeyPath, arm: ArmSettings, about: AdapterAbout | str) -> Iterator[Fault]:
+    """What an adapter does not take of the settings of an arm."""
+    if isinstance(about, str):
+        yield Fault((*path, "adapter"), f"arm {arm.id}: {about}")
+        return
+    if about.models and arm.model not in about.models:
+        allowed = ", ".join(about.models)
+        yield Fault((*path, "model"), f"arm {arm.id}: model: {arm.model!r}; allowed are {allowed}")
+    if arm.ros_yaml and PARAMETERS_SLOT[0] in about.items:
+        text = f"{arm.ros_yaml!r}: adapter {arm.adapter} reads the parameters from the arm itself"
+        yield Fault((*path, "ros_yaml"), f"arm {arm.id}: ros_yaml: {text}")
+    for option, text in option_faults(arm.options, about.options):
+        yield Fault((*path, "options", option), f"arm {arm.id}: option {option}: {text}")

@@ -1,0 +1,1 @@
+"""What is published once it is committed: events, notices, documents."""

@@ -1,0 +1,142 @@
+"""Committed rows become publications: in order, bounded in flight, marked when the MQTT server took them."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt
+
+IN_FLIGHT = 100
+SWEEP_S = 0.005
+"""How often finished publications are looked for while nothing else happens."""
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Publication:
+    """One publication; `done` is called once the MQTT server took it (or refused it for good)."""
+
+    topic: str
+    payload: bytes
+    content_type: str = ""
+    correlation: bytes = b""
+    expiry_s: int = 0
+    retain: bool = False
+    done: Callable[[], None] | None = None
+
+
+class Outbox:
+    """Publishes in the order given, on one connection; re-sends in that order what a lost connection swallowed."""
+
+    def __init__(self, link: MqttLink, loop: asyncio.AbstractEventLoop) -> None:
+        self._link = link
+        self._loop = loop
+        self._waiting: deque[Publication] = deque()
+        self._under_way: deque[tuple[Receipt, Publication]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle: asyncio.Event = asyncio.Event()
+        self._idle.set()
+        self._closed = False
+        self.rejected = 0
+        self.live = 0
+        """Replies, events and notices given so far: what shows that the service is at work."""
+        link.on_session(lambda _present: self.pump())
+
+    @property
+    def backlog(self) -> int:
+        """Publications not yet taken by the MQTT server."""
+        return len(self._waiting) + len(self._under_way)
+
+    def send(self, publication: Publication) -> None:
+        """Publish after everything given before."""
+        self._waiting.append(publication)
+        self.live += not publication.retain
+        self._idle.clear()
+        self.pump()
+
+    def pump(self) -> None:
+        """Mark what is done, publish what may be published."""
+        if self._closed:
+            return
+        self._sweep()
+        while self._waiting and len(self._under_way) < IN_FLIGHT:
+            publication = self._waiting[0]
+            try:
+                receipt: Receipt = self._link.publish(
+                    publication.topic,
+                    publication.payload,
+                    retain=publication.retain,
+                    expiry_s=publication.expiry_s,
+                    content_type=publication.content_type,
+                    correlation=publication.correlation,
+                )
+            except (LinkDownError, LinkFullError):
+                break
+            except LinkRejectedError as error:
+                self._tell_refused(publication, str(error))
+                receipt = _GIVEN_UP
+            self._waiting.popleft()
+            self._under_way.append((receipt, publication))
+        if self._timer is None and (self._under_way or (self._waiting and self._link.connected)):
+            self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
+        if not self.backlog:
+            self._idle.set()
+
+    async def drained(self) -> None:
+        """Return once nothing waits and nothing is under way."""
+        await self._idle.wait()
+
+    def close(self) -> None:
+        """Publish nothing more: what is not marked is sent again by the next start."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.pump()
+
+    def _sweep(self) -> None:
+        """Take finished publications from the front; a failed one and all behind it go back to wait, in order."""
+        under_way = self._under_way
+        while under_way and under_way[0][0].done():
+            receipt, publication = under_way[0]
+            if receipt.failed():
+                code = receipt.reason_code()
+                if not code:
+                    self._put_back()
+                    return
+                self._tell_refused(publication, f"reason code {code}")
+            under_way.popleft()
+            if publication.done is not None:
+                publication.done()
+
+    def _put_back(self) -> None:
+        """After a lost connection: everything not marked waits again, in order."""
+        self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
+        self._under_way.clear()
+
+    def _tell_refused(self, publication: Publication, why: str) -> None:
+        """It is given up, and marked in its turn like those that were taken."""
+        self.rejected += 1
+        log.error("publication_refused", topic=publication.topic, why=why)
+
+
+class _GivenUp:
+    """The receipt of what cannot be published."""
+
+    def done(self) -> bool:
+        return True
+
+    def failed(self) -> bool:
+        return False
+
+    def reason_code(self) -> int:
+        return 0
+
+
+_GIVEN_UP = _GivenUp()

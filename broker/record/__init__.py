@@ -1,0 +1,1 @@
+"""What one transaction holds, and the replies that go with it."""

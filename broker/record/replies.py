@@ -1,0 +1,214 @@
+"""Replies: built, remembered, addressed, and found again for a repeat."""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import Address, ChangeJob, Waiter
+from broker.publish.outbox import Publication
+from broker.record.ledger import Ledger
+from broker.store.rows import RequestRow, RequestUpdate
+from handlers.factory import RESTORE_FACTORY, factory_slots
+from handlers.outcome import Answer
+from handlers.rpc_table import reply_message
+from handlers.settling import agrees
+from schema.codecs import CODECS
+from schema.codecs.plain import from_plain
+from schema.codecs.times import parse_time
+from schema.envelope import ErrorBody, Reply, Stage, Warned
+from schema.errors import BrokerError
+from schema.messages import Empty, Message
+
+EXPIRY_S = 300
+CODEC_BY_NAME = {codec.name: codec for codec in CODECS.values()}
+JSON = CODEC_BY_NAME["json"]
+EMPTY = Empty()
+
+
+def error_body(error: BrokerError) -> ErrorBody:
+    """The error of a reply."""
+    return ErrorBody(
+        error.code,
+        error.sub_code,
+        error.name,
+        error.kind,
+        error.message,
+        error.retry.value,
+        error.violations,
+        error.retry_after_ms,
+    )
+
+
+def from_outcome(outcome: bytes, method: str) -> Reply:
+    """The reply in a remembered outcome (JSON bytes of `encode_reply`)."""
+    document: dict[str, Any] = msgspec.json.decode(outcome)
+    message = reply_message(method)
+
+    def value(name: str) -> Message | dict[str, Any] | None:
+        found = document.get(name)
+        if found == {} and message is not None:
+            return EMPTY
+        return from_plain(found, message) if found is not None and message is not None else found
+
+    desired = value("desired")
+    error = document.get("error")
+    return Reply(
+        id=document["id"],
+        arm=document["arm"],
+        method=document["method"],
+        ok=document["ok"],
+        stage=Stage(document["stage"]),
+        final=document["final"],
+        rev=document["rev"],
+        seq=document["seq"],
+        at_us=parse_time(document["at"]),
+        result=value("result"),
+        error=msgspec.convert(error, ErrorBody, strict=False) if error is not None else None,
+        warnings=tuple(Warned(w["name"], w["message"], w.get("path", "")) for w in document["warnings"]),
+        desired=desired if isinstance(desired, Message) else None,
+    )
+
+
+class Replies:
+    """Gives replies; those of remembered requests survive a crash until the MQTT server has them."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
+        """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
+        codec = CODEC_BY_NAME[address.codec]
+        self._ledger.outbox.send(
+            Publication(
+                address.topic,
+                codec.encode_reply(reply) if payload is None or codec is not JSON else payload,
+                codec.content_type,
+                address.correlation,
+                EXPIRY_S,
+                done=partial(self._taken, request_n) if request_n else None,
+            )
+        )
+
+    def _taken(self, request_n: int) -> None:
+        self._ledger.store.batch.reply_published(request_n)
+        self._ledger.store.flush_later()
+
+    def remember(self, row: RequestRow, address: Address, reply: Reply) -> None:
+        """Store a request that is answered at once, and answer it after the commit."""
+        outcome = JSON.encode_reply(reply)
+        batch = self._ledger.store.batch
+        batch.add_request(msgspec.structs.replace(row, outcome=outcome, settled=True, reply_open=True))
+        batch.on_commit(partial(self.give, address, reply, row.n, outcome))
+
+    def change_reply(
+        self,
+        session: ArmSession,
+        job: ChangeJob,
+        *,
+        ok: bool,
+        stage: Stage,
+        final: bool,
+        seq: int = 0,
+        result: Message | dict[str, Any] | None = None,
+        error: BrokerError | None = None,
+        warnings: tuple[Warned, ...] = (),
+    ) -> Reply:
+        """The reply of a change: its own revision (the arm's present one if it takes none) and its event's seq."""
+        state = session.state
+        return Reply(
+            id=job.request_id.rpartition("/")[2],
+            arm=state.arm,
+            method=job.method,
+            ok=ok,
+            stage=stage,
+            final=final,
+            rev=job.rev or state.rev,
+            seq=seq,
+            at_us=self._ledger.clock.now_us(),
+            result=(result if result is not None else EMPTY) if ok else None,
+            error=error_body(error) if error is not None else None,
+            warnings=job.warnings + warnings,
+        )
+
+    def deliver(self, session: ArmSession, job: ChangeJob, reply: Reply, *, settled: bool) -> None:
+        """Store the latest outcome of a change and give it to everybody who waits for it."""
+        waiters, job.waiters = job.waiters, []
+        if job.replied is None and waiters:
+            job.replied = reply.stage
+        first = next((waiter for waiter in waiters if waiter.request_n), None)
+        owed = first is not None or (job.replied is Stage.STORED and not job.committed)
+        outcome = JSON.encode_reply(reply)
+        rev = job.rev or session.state.desired_rev.get(job.slot, 0)
+        if job.request_n:
+            self._ledger.store.batch.update_request(
+                RequestUpdate(n=job.request_n, outcome=outcome, settled=settled, reply_open=owed, rev=rev)
+            )
+        if first is not None:
+            self._ledger.store.batch.on_commit(
+                partial(self._give_to, first, self._for_waiter(first, reply), None if first.warnings else outcome)
+            )
+        for waiter in waiters:
+            if not waiter.request_n:
+                self._ledger.store.batch.on_commit(
+                    partial(self._give_to, waiter, self._repeat(session, waiter, reply, rev), None)
+                )
+
+    def _give_to(self, waiter: Waiter, reply: Reply, payload: bytes | None) -> None:
+        self.give(waiter.address, reply, waiter.request_n, payload)
+
+    def _for_waiter(self, waiter: Waiter, reply: Reply) -> Reply:
+        return msgspec.structs.replace(reply, warnings=reply.warnings + waiter.warnings) if waiter.warnings else reply
+
+    def _repeat(self, session: ArmSession, waiter: Waiter, reply: Reply, rev: int) -> Reply:
+        known = self._for_waiter(waiter, reply)
+        return msgspec.structs.replace(known, duplicate=True, in_force=in_force(session, reply, rev))
+
+    def repeat(self, session: ArmSession | None, row: RequestRow, warnings: tuple[Warned, ...]) -> Reply:
+        """The remembered outcome of a request, marked as a duplicate."""
+        reply = from_outcome(row.outcome, row.method)
+        force = in_force(session, reply, row.rev) if session is not None else False
+        return msgspec.structs.replace(reply, duplicate=True, in_force=force, warnings=reply.warnings + warnings)
+
+    def answer(
+        self,
+        counters: tuple[int, int],
+        answer: Answer,
+        request_id: str,
+        arm: str,
+        method: str,
+        warnings: tuple[Warned, ...] = (),
+    ) -> Reply:
+        """The reply of a read, a dry run or an order to the shell."""
+        return Reply(
+            id=request_id,
+            arm=arm,
+            method=method,
+            ok=True,
+            stage=answer.stage,
+            final=True,
+            rev=counters[0],
+            seq=counters[1],
+            at_us=self._ledger.clock.now_us(),
+            result=answer.result,
+            warnings=answer.warnings + warnings,
+            reported_at_us=answer.reported_at_us,
+            desired=answer.desired,
+            pending_rev=answer.pending_rev,
+            mode_seen_at_us=answer.mode_seen_at_us,
+        )
+
+
+def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
+    """Whether what a change asked for still holds: what is desired comes from it, and the arm reports the same.
+
+    Of a RestoreFactory that is asked of every slot.
+    """
+    state = session.state
+    if not reply.ok or not rev:
+        return False
+    origins = state.desired_rev
+    if reply.method == RESTORE_FACTORY:
+        return all(origins.get(slot) == rev and agrees(state, slot) for slot in factory_slots(state))
+    return any(origin == rev and agrees(state, slot) for slot, origin in origins.items())

@@ -1,0 +1,182 @@
+"""Which arm it is: what is known of one is adopted at first contact, and anew when somebody confirms another one."""
+
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+
+from broker.arms.arm_session import ArmSession, Found
+from broker.blobs import pack, pack_description
+from broker.publish.documents import NAMES, Documents
+from broker.record.ledger import Ledger
+from broker.record.principals import FOREIGN_USER
+from broker.settle.fences import Fences
+from broker.settle.parking import Parking
+from broker.store.rows import FirstRow
+from devices.adapter import Snapshot
+from handlers.arm_limits import limits_of
+from handlers.config_items import ITEMS, held_by_service
+from handlers.factory import has_no_reset
+from handlers.held_items import INITIAL_ORDER, initial_value
+from handlers.limit_sources import SETTINGS_USER, with_joint_types
+from handlers.provenance import Setter, Stamp
+from handlers.refusals import NOTHING_CHANGED
+from handlers.rpc_table import SERVICE_METHODS
+from limits.errors import LimitsError
+from limits.stack.disagreement import disagreements
+from schema.arms import Description, Slot
+from schema.envelope import Author
+from schema.errors import BrokerError
+from schema.messages import Message
+
+log = structlog.get_logger()
+
+
+class Adoption:
+    """Decides whether the arm that answers is the one that is known, and takes over what it holds."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        documents: Documents,
+        parking: Parking,
+        fences: Fences,
+        describe: Callable[[ArmSession], None],
+    ) -> None:
+        self._ledger = ledger
+        self._documents = documents
+        self._parking = parking
+        self._fences = fences
+        self._describe = describe
+
+    def recognise(self, session: ArmSession, description: Description, snapshot: Snapshot) -> bool:
+        """Keep what the arm is; False if it is another arm than before, or its limits cannot be used: it is held."""
+        state = session.state
+        description = with_joint_types(description, state.sources)
+        joints = len(state.description.joints) if state.description is not None else 0
+        if state.adopted and (session.serial != description.serial or joints != len(description.joints)):
+            why = (
+                f"serial {description.serial} with {len(description.joints)} joints answers, "
+                f"{session.serial} with {joints} is known"
+            )
+            self._hold(session, why, unfit=False)
+            session.found = Found(description, snapshot)
+            return False
+        if why := self._take_description(session, description):
+            self._hold(session, why, unfit=True)
+            return False
+        state.held, state.unfit, session.found = "", False, None
+        self._keep(session, description)
+        return True
+
+    def _hold(self, session: ArmSession, why: str, *, unfit: bool) -> None:
+        state = session.state
+        if state.held != why:
+            log.error("arm_held", arm=session.arm, why=why)
+        state.held, state.unfit, session.found = why, unfit, None
+
+    def _take_description(self, session: ArmSession, description: Description) -> str:
+        """Let the limits be made of what an arm tells; why they cannot be used, empty if they can."""
+        state = session.state
+        known = state.description
+        if known is None or known.hard_limits != description.hard_limits or not state.described_at_us:
+            state.described_at_us = self._ledger.clock.now_us()
+        state.description = description
+        return _unfit(session)
+
+    def _keep(self, session: ArmSession, description: Description) -> None:
+        session.state.methods = session.adapter.methods | SERVICE_METHODS
+        session.state.resolution_rad = session.adapter.resolution_rad
+        session.serial = description.serial
+        session.description = pack_description(description, session.state.described_at_us)
+        self._fences.respect(session, description.fence)
+        self._ledger.put_arm(session)
+        self._ledger.after_commit(partial(self._describe, session))
+
+    # ------------------------------------------------------------------ values
+
+    def adopt(self, session: ArmSession, snapshot: Snapshot) -> None:
+        """Desired becomes what was read, as revision 1; nothing is written to the arm, no event."""
+        state = session.state
+        state.adopted = True
+        state.rev = max(state.rev, 1)
+        self._take_values(session, snapshot)
+        self._put(session, state.rev, "adopted")
+        self._documents.mark(session, "config", "reported", "mode")
+
+    def confirm(self, session: ArmSession, by: Author) -> None:
+        """Take the arm that answers for the known one: what it holds is desired, what was pending is discarded.
+
+        Raises:
+            BrokerError: arm_away: it has not answered yet; held: its limits cannot be used.
+        """
+        state, found = session.state, session.found
+        if found is None:
+            raise BrokerError("arm_away", f"{session.arm} has not been read yet. {NOTHING_CHANGED}")
+        known, told_at_us = state.description, state.described_at_us
+        if why := self._take_description(session, found.description):
+            state.description, state.described_at_us = known, told_at_us
+            raise BrokerError("held", f"{session.arm} stays held: {why}. {NOTHING_CHANGED}")
+        state.held, session.found = "", None
+        state.rev += 1
+        state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
+        same_joints = known is not None and known.joints == found.description.joints
+        for slot in [one for one in INITIAL_ORDER if held_by_service(state, one[0])]:
+            kept = state.reported.pop(slot, None)
+            if kept is not None and same_joints:
+                self._adopt(session, slot, kept, state.reported_by[slot])
+        self._take_values(session, found.snapshot)
+        self._keep(session, found.description)
+        self._put(session, state.rev, "confirmed")
+        for job in session.unsettled():
+            self._parking.discarded(session, job, f"{by.user}/{by.connection}, who confirmed another arm,")
+        self._documents.mark(session, *NAMES)
+
+    def _put(self, session: ArmSession, rev: int, decision: str) -> None:
+        self._ledger.put_arm(session)
+        self._ledger.audit(
+            at=self._ledger.clock.now_us(), arm=session.arm, serial=session.serial, rev=rev, decision=decision
+        )
+        self._ledger.store.flush_soon()
+
+    def _take_values(self, session: ArmSession, snapshot: Snapshot) -> None:
+        for slot, read in snapshot.items.items():
+            self.adopt_slot(session, slot, read)
+        self.adopt_held(session)
+
+    def adopt_held(self, session: ArmSession) -> None:
+        """Give the items that the service itself holds their first values."""
+        for slot in INITIAL_ORDER:
+            if slot not in session.state.reported and held_by_service(session.state, slot[0]):
+                self._adopt(session, slot, initial_value(session.state, slot), self._by(SETTINGS_USER))
+
+    def adopt_slot(self, session: ArmSession, slot: Slot, read: Message) -> None:
+        """A value of the arm that was not known before is desired, and kept where no Reset can bring it back."""
+        self._adopt(session, slot, read, self._by(FOREIGN_USER))
+        if has_no_reset(ITEMS[slot[0]]):
+            session.state.first[slot] = read
+            self._ledger.store.batch.put_first(FirstRow(arm=session.arm, key=slot[0], mode=slot[1], value=pack(read)))
+
+    def _by(self, user: str) -> Setter:
+        return Setter(Stamp(user, self._ledger.clock.now_us()))
+
+    def _adopt(self, session: ArmSession, slot: Slot, value: Message, setter: Setter) -> None:
+        state = session.state
+        state.reported[slot] = state.desired[slot] = value
+        state.desired_rev[slot] = state.last_rev[slot] = state.rev
+        state.reported_by[slot] = state.desired_by[slot] = setter
+        self._ledger.put_slot(session, slot)
+
+
+def _unfit(session: ArmSession) -> str:
+    """Why the limits that an arm tells and the files of the settings make no stack; empty if they do."""
+    try:
+        limits = limits_of(session.state)
+        reports = (*limits.placed.reports, *map(str, disagreements(limits.stack)))
+    except LimitsError as error:
+        return f"its limits cannot be used: {error}"
+    for report in reports:
+        if report not in session.told:
+            log.warning("limit_sources", arm=session.arm, what=report)
+    session.told = reports
+    return ""

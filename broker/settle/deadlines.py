@@ -1,0 +1,55 @@
+"""The clocks of a change: a reply within 10 s, and the end of its time to live."""
+
+import asyncio
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, Phase
+from broker.record.ledger import Ledger
+from broker.record.replies import Replies
+from broker.settle.endings import Endings
+from broker.settle.obstacles import expired
+from schema.envelope import Stage
+from schema.errors import BrokerError
+
+REPLY_WITHIN_S = 10.0
+"""The reply comes at the latest this long after commit 1."""
+
+
+class Deadlines:
+    """Starts the clocks of changes, and does what is due when they ring."""
+
+    def __init__(self, ledger: Ledger, replies: Replies, endings: Endings, loop: asyncio.AbstractEventLoop) -> None:
+        self._ledger = ledger
+        self._replies = replies
+        self._endings = endings
+        self._loop = loop
+
+    def start(self, session: ArmSession, job: ChangeJob) -> None:
+        """Promise a reply within 10 s, and end the change when its time to live is over."""
+        if job.phase is Phase.DONE:
+            return
+        if job.replied is None:
+            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self.overdue, session, job))
+        if job.expires:
+            wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
+            job.timers.append(self._loop.call_later(wait_s, self._expire, session, job))
+
+    def overdue(self, session: ArmSession, job: ChangeJob) -> None:
+        """10 s after commit 1 the reply says how far it got."""
+        if job.phase is Phase.DONE or not job.waiters:
+            return
+        if session.may_be_with_arm(job):
+            text = f"{session.arm} gave no answer yet; ask again with the same id, or wait for its event"
+            error = BrokerError("outcome_unknown", text)
+            reply = self._replies.change_reply(session, job, ok=False, stage=Stage.STORED, final=False, error=error)
+        else:
+            reply = self._replies.change_reply(session, job, ok=True, stage=Stage.STORED, final=False)
+        self._replies.deliver(session, job, reply, settled=False)
+        self._ledger.store.flush_soon()
+
+    def _expire(self, session: ArmSession, job: ChangeJob) -> None:
+        """The time to live is over: a change that has not begun ends, wherever it waits."""
+        if job.phase is Phase.DONE or session.may_be_with_arm(job):
+            return
+        self._endings.failed(session, job, expired(session), "expired", None)
+        session.take_out(job)

@@ -1,0 +1,262 @@
+"""How changes end: state, rows, event and reply in one transaction."""
+
+from collections.abc import Callable
+from functools import partial
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, Phase
+from broker.publish.documents import Documents
+from broker.record.event_parts import event_change, event_of, mode_of
+from broker.record.ledger import Ledger
+from broker.record.principals import FOREIGN_USER
+from broker.record.replies import Replies
+from broker.settle.rebase import rebase
+from broker.store.rows import ChangeState
+from handlers.arm_state import HandleEntry
+from handlers.limit_layers import PARAMETERS_SLOT
+from handlers.provenance import NOBODY, Stamp, set_by
+from handlers.rpc_table import RPC_TABLE
+from handlers.settling import Ending, equal
+from schema.arms import Slot, Verb
+from schema.envelope import Author, Stage, Warned
+from schema.errors import BrokerError
+from schema.events import CHANGE_NOT_APPLIED, HANDLE_EXPIRED
+from schema.messages import Empty, Message
+
+MODE_KEY = "control_mode"
+MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
+SUPERSEDED = "superseded"
+"""The cause of an end by a newer change, which carries on what it had taken over."""
+
+
+class Endings:
+    """Writes the end of changes, foreign changes included."""
+
+    def __init__(self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob]) -> None:
+        self._ledger = ledger
+        self._replies = replies
+        self._documents = documents
+        self._unsettled = unsettled
+        self.describe: Callable[[ArmSession], None] | None = None
+        """Publishes the factsheet of an arm; set by the composition root."""
+        self.on_foreign: Callable[[ArmSession], None] = lambda _: None
+        """What to do after another writer changed something; set by the composition root."""
+
+    def observe(self, session: ArmSession, slot: Slot, read: Message) -> None:
+        """A value was read."""
+        state = session.state
+        state.reported[slot] = read
+        state.read_at_us = self._ledger.clock.now_us()
+        if slot[0] == MODE_KEY:
+            state.mode_seen_at_us = state.read_at_us
+
+    def took_effect(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
+        """The arm holds the value, rounded or clamped at most."""
+        state, slot = session.state, job.slot
+        before = state.reported.get(slot)
+        self.observe(session, slot, read)
+        if not job.unchanged:
+            state.reported_by[slot] = job.setter
+        if job.verb is Verb.RESET or ending is Ending.CLAMPED:
+            job.wanted = read
+            if state.desired_rev.get(slot) == job.rev:
+                state.desired[slot], state.desired_by[slot] = read, job.setter
+        if slot[0] == MODE_KEY:
+            session.mode_by = job.author
+        self._ledger.put_slot(session, slot)
+        cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
+        event = self._ledger.emit(
+            session,
+            event_of(slot),
+            cause=cause,
+            stage=Stage.APPLIED.value,
+            by=job.author,
+            rev=job.rev or state.rev,
+            change=event_change(slot, before, read),
+            request_id=job.request_id,
+            reason=job.reason,
+            mode=mode_of(read),
+        )
+        self.settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
+        reply = self._replies.change_reply(
+            session,
+            job,
+            ok=True,
+            stage=Stage.APPLIED,
+            final=True,
+            seq=event.seq,
+            result=_result(job, read),
+            warnings=_ending_warnings(job, ending),
+        )
+        self._replies.deliver(session, job, reply, settled=True)
+
+    def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
+        """The change did not become what was asked; what was reported is desired again."""
+        state, slot = session.state, job.slot
+        before = state.reported.get(slot)
+        if read is not None:
+            self.read_after_all(session, slot, read)
+        self.return_desired(session, job)
+        if cause != SUPERSEDED:
+            self._rebase_newer(session, job)
+        for place in job.places:
+            self._ledger.put_slot(session, place)
+        is_mode = slot[0] == MODE_KEY
+        event = self._ledger.emit(
+            session,
+            MODE_FAILED if is_mode else CHANGE_NOT_APPLIED,
+            cause=cause,
+            stage=Stage.REFUSED.value,
+            by=job.author,
+            rev=job.rev or state.rev,
+            change=event_change(slot, before, state.reported.get(slot)) if slot in state.reported else None,
+            request_id=job.request_id,
+            reason=error.message,
+        )
+        self.settled(session, job, cause, event.seq)
+        reply = self._replies.change_reply(
+            session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
+        )
+        self._replies.deliver(session, job, reply, settled=True)
+
+    def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
+        """What was read where a change took no effect: what is new there is of another writer."""
+        state = session.state
+        if equal(slot[0], read, state.reported[slot], state.resolution_rad):
+            self.observe(session, slot, read)
+        else:
+            self.foreign(session, slot, read, "")
+
+    def foreign(self, session: ArmSession, slot: Slot, read: Message, connection: str) -> None:
+        """Another writer changed a slot: it is reported, what is desired stays."""
+        state = session.state
+        before = state.reported[slot]
+        by = Author(FOREIGN_USER, connection, proven=False)
+        state.rev += 1
+        state.last_rev[slot] = state.rev
+        self.observe(session, slot, read)
+        stamp = Stamp(FOREIGN_USER, state.read_at_us)
+        state.reported_by[slot] = set_by(stamp, read, before, state.reported_by.get(slot, NOBODY))
+        if slot[0] == MODE_KEY:
+            session.mode_by = by
+        self._ledger.put_slot(session, slot)
+        event = self._ledger.emit(
+            session,
+            event_of(slot),
+            cause="foreign",
+            stage=Stage.APPLIED.value,
+            by=by,
+            rev=state.rev,
+            change=event_change(slot, before, read),
+            mode=mode_of(read),
+        )
+        self._ledger.log_revision(session, slot, before, by, "", "foreign", event.seq)
+        self.changed(session, slot)
+        self.on_foreign(session)
+
+    def raised(self, session: ArmSession, name: str, connection: str) -> None:
+        """The arm raised an event that carries no value of ours."""
+        by = Author(FOREIGN_USER, connection, proven=False)
+        self._ledger.emit(
+            session, name, cause="foreign", stage=Stage.APPLIED.value, by=by, rev=session.state.rev, change=None
+        )
+        self._ledger.store.flush_soon()
+
+    def expire_handle(self, session: ArmSession, entry: HandleEntry) -> None:
+        """A handle whose connection was silent for too long gets its last notice and ends."""
+        by = Author(entry.user, entry.conn, proven=False)
+        self._ledger.emit(
+            session, HANDLE_EXPIRED, cause="expired", stage=Stage.APPLIED.value, by=by, rev=session.state.rev, to=entry
+        )
+        self._ledger.store.flush_soon()
+
+    def changed(self, session: ArmSession, slot: Slot) -> None:
+        """Publish the documents that a settled slot shows in, and commit."""
+        self._documents.mark(session, "config", "reported")
+        if slot[0] == MODE_KEY:
+            self._documents.mark(session, "mode")
+        if slot == PARAMETERS_SLOT and self.describe is not None:
+            self._ledger.after_commit(partial(self.describe, session))
+        self._ledger.store.flush_soon()
+
+    def settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+        """Close the books of a change."""
+        state, slot = session.state, job.slot
+        job.phase = job.current.phase = Phase.DONE
+        job.cancel_timers()
+        session.count_out(job)
+        self._unsettled.pop(job.request_n, None)
+        self._ledger.update_change(job, ChangeState.SETTLED, outcome, seq)
+        self._ledger.audit(
+            at=self._ledger.clock.now_us(),
+            request=job.request_id,
+            arm=state.arm,
+            rev=job.rev,
+            slot=slot,
+            decision=outcome,
+        )
+        self.changed(session, slot)
+
+    def return_desired(self, session: ArmSession, job: ChangeJob) -> None:
+        """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again.
+
+        That is a new revision, except after a RestoreFactory, which wishes nothing that could be named.
+        """
+        state = session.state
+        for slot in job.places:
+            if not job.rev or state.desired_rev.get(slot) != job.rev:
+                continue
+            before = state.desired[slot]
+            earlier = _latest_before(session, job, slot)
+            if earlier is not None and earlier.wanted is not None:
+                wish, setter = earlier.wanted, earlier.setter
+            else:
+                wish, setter = state.reported[slot], state.reported_by.get(slot, NOBODY)
+            if slot == job.slot:
+                self._ledger.desire(session, slot, wish, setter)
+                self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+            else:
+                state.desired[slot], state.desired_by[slot] = wish, setter
+            if earlier is not None:
+                state.desired_rev[slot] = earlier.rev
+            session.reverts += 1
+
+    def _rebase_newer(self, session: ArmSession, job: ChangeJob) -> None:
+        """Newer changes of the slot had taken over what this one wanted: they go on without it."""
+        if not job.rev or job.wanted is None:
+            return
+        state, slot = session.state, job.slot
+        earlier = _latest_before(session, job, slot)
+        base = (state.reported[slot], state.reported_by.get(slot, NOBODY))
+        if earlier is not None and earlier.wanted is not None:
+            base = (earlier.wanted, earlier.setter)
+        rebase(session, self._ledger, slot, job.rev, base)
+
+
+def _latest_before(session: ArmSession, job: ChangeJob, slot: Slot) -> ChangeJob | None:
+    """The latest unsettled change of a slot that is older than another one."""
+    earlier = [other for other in session.unsettled() if slot in other.places and 0 < other.rev < job.rev]
+    return max(earlier, key=lambda other: other.rev, default=None)
+
+
+def _result(job: ChangeJob, read: Message) -> Message | None:
+    """What the reply of a change that took effect gives of the value read back."""
+    rpc = RPC_TABLE.get(job.method)
+    if rpc is None or rpc.reply is Empty:
+        return None
+    return read if rpc.present is None else rpc.present(read)
+
+
+def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
+    """ROUNDED or CLAMPED, for a Set."""
+    if job.verb is Verb.RESET or ending not in (Ending.ROUNDED, Ending.CLAMPED):
+        return ()
+    path = job.item.field or job.item.key
+    if ending is Ending.ROUNDED:
+        return (Warned("ROUNDED", f"{path}: the arm holds the value rounded to its resolution", path),)
+    return (Warned("CLAMPED", f"{path}: the arm took less than was asked", path),)
+
+
+def refusal_of_arm(code: int, sub_code: int, name: str, text: str) -> BrokerError:
+    """The error of a change that the arm refused, with the arm's own pair."""
+    return BrokerError("arm_refused", f"the arm refused: {text}", own=(code, sub_code, name))

@@ -1,0 +1,103 @@
+"""What is said to an arm about one change: the command, the read-back, and what came of it."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, Phase
+from broker.publish.documents import Documents
+from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, Command
+from handlers.settling import Ending, classify, equal
+from schema.messages import Message
+
+log = structlog.get_logger()
+
+READ_RETRY_FIRST_S, READ_RETRY_MOST_S = 0.2, 5.0
+Reach = Callable[[ArmSession], Awaitable[bool]]
+
+
+class EndedError(Exception):
+    """The change was ended while its arm did not answer."""
+
+
+class Exchange:
+    """Speaks to arms; one change of an arm at a time."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self.reach: Reach | None = None
+        """How to reach an arm again while its queue stands; set by the composition root."""
+        self.lost: Callable[[ArmSession], None] = lambda _: None
+        """What to do when an arm is not there that should be; set by the composition root."""
+
+    async def write(self, session: ArmSession, job: ChangeJob) -> Message | None:
+        """Send the command; without an answer in time the outcome is unknown.
+
+        Raises:
+            ArmRefusedError: the arm took nothing.
+            ArmAwayError: nothing was sent.
+        """
+        try:
+            return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
+        except ArmTimeoutError:
+            job.phase = Phase.UNKNOWN
+            self._documents.mark(session, "config")
+            return None
+        except ArmAwayError:
+            self.lost(session)
+            raise
+
+    async def judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> tuple[Message, Ending]:
+        """Read back and tell how the change ended; what looks refused is read once more.
+
+        Raises:
+            EndedError: as `read_back`.
+        """
+        read = await self.read_back(session, job)
+        ending = self.ending(session, job, wanted, read)
+        if ending is Ending.REFUSED:
+            read = await self.read_back(session, job)
+            ending = self.ending(session, job, wanted, read)
+        return read, ending
+
+    def ending(self, session: ArmSession, job: ChangeJob, wanted: Message | None, read: Message) -> Ending:
+        """How a change ended that left this value."""
+        resolution_rad = session.state.resolution_rad
+        before = job.before if job.before is not None else session.state.reported[job.slot]
+        if wanted is None:  # a Reset whose answer was lost: whatever is new is what the arm took
+            return Ending.REFUSED if equal(job.slot[0], read, before, resolution_rad) else Ending.APPLIED
+        return classify(job.item, wanted, before, read, resolution_rad, foreign=job.foreign)
+
+    async def read_back(self, session: ArmSession, job: ChangeJob) -> Message:
+        """Read a slot; while that fails the queue stands, and the arm is reached again if it went away.
+
+        An arm that is held is another one than the command went to: it is not asked.
+
+        Raises:
+            EndedError: the change was ended meanwhile.
+        """
+        delay_s = READ_RETRY_FIRST_S
+        while True:
+            session.back.clear()
+            if not session.state.held:
+                try:
+                    return await session.adapter.read(job.slot)
+                except ArmError as error:
+                    log.warning("read_back_failed", arm=session.arm, slot=job.slot, why=str(error))
+            if job.phase is not Phase.UNKNOWN:
+                job.phase = Phase.UNKNOWN
+                self._documents.mark(session, "config")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(session.back.wait(), delay_s)
+            delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
+            if self.reach is not None and not _ended(job) and (session.state.held or not session.state.online):
+                await self.reach(session)
+            if _ended(job):
+                raise EndedError
+
+
+def _ended(job: ChangeJob) -> bool:
+    return job.phase is Phase.DONE

@@ -1,0 +1,129 @@
+"""Why a change cannot begin now, and whether that ends it."""
+
+from typing import NamedTuple
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, RestoreJob
+from broker.clock import Clock
+from broker.settle.endings import MODE_KEY
+from handlers.authority import barring, below_control, held_by
+from handlers.config_items import held_by_service
+from handlers.direction import is_loosening
+from handlers.items import absence, held_arm
+from handlers.pending import waiting_warnings
+from handlers.refusals import NOTHING_CHANGED
+from schema.arms import Authority, Verb
+from schema.envelope import Warned
+from schema.errors import BrokerError
+
+
+class End(NamedTuple):
+    """The change ends: what is wrong, and the cause of its event."""
+
+    error: BrokerError
+    cause: str
+
+
+class Park(NamedTuple):
+    """The change waits outside the queue: until its arm can take it, or `held` until somebody decides."""
+
+    why: str
+    warnings: tuple[Warned, ...]
+    held: bool = False
+
+
+Obstacle = End | Park
+
+
+class Obstacles:
+    """Looks at a change right before it would begin; `max_age_us` is how old a loosening may be when its arm returns.
+
+    The one place that tells whether a change may begin: what else may stand in its way belongs into `_waiting_for`.
+    """
+
+    def __init__(self, clock: Clock, max_age_us: int) -> None:
+        self._clock = clock
+        self.max_age_us = max_age_us
+
+    def of(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
+        """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
+        if job.expires and job.expires <= self._clock.monotonic():
+            return End(expired(session), "expired")
+        if (error := self._waiting_for(session, job)) is not None:
+            return _park(session, error) if _can_wait(job) else End(error, "refused")
+        if job.recovered and not _can_wait(job):
+            text = f"the service restarted before {session.arm} was told. Nothing was changed."
+            return End(BrokerError("expired", text), "expired")
+        if job.again and not job.unchanged and self.bars(session, job):
+            return _hold(self.max_age_us)
+        if (job.again or job.reverts != session.reverts) and job.wanted is not None:
+            try:
+                job.item.check(session.state, job.wanted)
+            except BrokerError as refusal:
+                return End(refusal, "refused")
+        return None
+
+    def _waiting_for(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+        """What must come first: the arm that is known, leave to write to it, and the arm there and ready.
+
+        What the service holds needs no arm.
+        """
+        state = session.state
+        if state.held:
+            return held_arm(state)
+        if (error := self._access(session, job)) is not None:
+            return error
+        if state.online and state.ready:
+            return None
+        needs_arm = isinstance(job, RestoreJob) or not held_by_service(state, job.slot[0])
+        return absence(state) if needs_arm else None
+
+    def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+        """The refusal that the authority over the arm or somebody's lock on it gives."""
+        state = session.state
+        if state.authority is not Authority.CONTROL:
+            return below_control(state)
+        if state.hold is None:
+            return None
+        hold = barring(state, job.author.user, self._clock.now_us())
+        return None if hold is None else held_by(state, hold)
+
+    def free(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether the authority over the arm and the lock on it let this change go to the arm."""
+        return self._access(session, job) is None
+
+    def bars(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change must not be sent any more unless somebody confirms it: a mode, a Reset, an old loosening."""
+        if not _can_wait(job):
+            return True
+        reported = session.state.reported.get(job.slot)
+        return not job.confirmed and self._is_old(job) and is_loosening(job.item, job.wanted, reported)
+
+    def _is_old(self, job: ChangeJob) -> bool:
+        """Whether a change is older than may be; an age that cannot be known counts as old."""
+        age_us = self._clock.now_us() - job.at_us
+        if job.recovered:
+            return self._clock.behind or age_us > self.max_age_us
+        return max(age_us, (self._clock.monotonic() - job.since) * 1e6) > self.max_age_us
+
+
+def _can_wait(job: ChangeJob) -> bool:
+    """Whether a change may be pending: a Set of configuration may; a mode, a Reset and a RestoreFactory may not."""
+    return job.slot[0] != MODE_KEY and job.verb is Verb.SET
+
+
+def _park(session: ArmSession, error: BrokerError) -> Park:
+    """Let a change wait for what a refused one would be refused for."""
+    why = error.message.removesuffix(f" {NOTHING_CHANGED}").removesuffix(".")
+    return Park(why, waiting_warnings(session.state) or (Warned("DEVICE_NOT_READY", why),))
+
+
+def _hold(max_age_us: int) -> Park:
+    """Let an old change wait until somebody says whether it is still wanted."""
+    why = f"it may loosen, and is older than {max_age_us // 1_000_000} s"
+    return Park(why, (Warned("DEVICE_NOT_READY", f"{why}: it waits for ConfirmPending or DiscardPending"),), held=True)
+
+
+def expired(session: ArmSession) -> BrokerError:
+    """The end of a change whose time to live was over before the arm was told."""
+    return BrokerError("expired", f"the time to live was over before {session.arm} was told. Nothing was changed.")

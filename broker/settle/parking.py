@@ -1,0 +1,179 @@
+"""Pending changes outside the queue: those whose arm cannot take them, and those that wait for somebody's decision."""
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
+from broker.record.ledger import Ledger
+from broker.record.replies import Replies
+from broker.settle.endings import SUPERSEDED, Endings
+from broker.settle.obstacles import Obstacles, Park
+from broker.settle.queues import Queues
+from broker.store.rows import ChangeState
+from handlers.direction import is_loosening
+from handlers.pending import ALL
+from handlers.refusals import NOTHING_CHANGED
+from schema.arms import Verb
+from schema.envelope import Author, Stage
+from schema.errors import BrokerError
+
+
+class Parking:
+    """Parks changes and lets them go on: when their arm returns, or when somebody confirms them.
+
+    A parked change stays unsettled: it counts as pending, and its time to live runs on.
+    """
+
+    def __init__(
+        self, ledger: Ledger, replies: Replies, obstacles: Obstacles, endings: Endings, queues: Queues
+    ) -> None:
+        self._ledger = ledger
+        self._replies = replies
+        self._documents = ledger.documents
+        self._obstacles = obstacles
+        self._endings = endings
+        self._queues = queues
+
+    # ------------------------------------------------------------------ in
+
+    def place(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
+        """Put a change beside the queue; its row is the caller's."""
+        job.parked = job.again = True
+        job.why, job.held, job.confirmed = obstacle.why, obstacle.held, job.confirmed and not obstacle.held
+        job.phase, job.epoch, job.cmd_seq = Phase.ACCEPTED, 0, 0
+        session.parked.append(job)
+        session.parked.sort(key=lambda one: one.n)
+        if job.rev:
+            session.state.parked[job.rev] = job.held
+        self._documents.mark(session, "config")
+
+    def park(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
+        """A change that was in the queue cannot begin: it waits, and says so to everybody who waits for its reply."""
+        newer = self._newer(session, job, obstacle)
+        if newer is not None:
+            _carry_on(newer, job)
+            self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
+            return
+        self.place(session, job, obstacle)
+        self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.PENDING)
+        if job.waiters:
+            reply = self._replies.change_reply(
+                session, job, ok=True, stage=Stage.STORED, final=False, warnings=obstacle.warnings
+            )
+            self._replies.deliver(session, job, reply, settled=False)
+        self.supersede(session, job)
+        self._ledger.store.flush_soon()
+
+    def restore(self, session: ArmSession, job: ChangeJob) -> None:
+        """A change that an earlier run held stays held."""
+        self.place(session, job, Park("it was held before the service restarted", (), held=True))
+
+    def barred(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change cannot begin; then it is parked or ended, and the caller takes it out of the queue."""
+        obstacle = self._obstacles.of(session, job)
+        if isinstance(obstacle, Park):
+            self.park(session, job, obstacle)
+        elif obstacle is not None:
+            self._endings.failed(session, job, obstacle.error, obstacle.cause, None)
+        return obstacle is not None
+
+    def stop_waiting(self, session: ArmSession) -> None:
+        """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
+        self._explain(session)
+        for job in session.waiting():
+            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+                continue
+            if not self._obstacles.free(session, job) and self.barred(session, job):
+                session.jobs.remove(job)
+
+    def _explain(self, session: ArmSession) -> None:
+        """What keeps the parked changes may be another reason than when they were parked."""
+        for job in session.parked:
+            obstacle = self._obstacles.of(session, job)
+            if isinstance(obstacle, Park) and obstacle.held is job.held and obstacle.why != job.why:
+                job.why = obstacle.why
+                self._documents.mark(session, "config")
+
+    def _newer(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> ChangeJob | None:
+        """A newer change of the slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
+        for other in session.unsettled():
+            if other.rev > job.rev and job.slot in other.places and (obstacle.held or other.verb is Verb.SET):
+                return other
+        return None
+
+    # ------------------------------------------------------------------ out
+
+    def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
+        """A newer change of a slot ends the older ones that are parked, without a write."""
+        for job in [one for one in session.parked if one.n < newer.n and one.slot in newer.places]:
+            _carry_on(newer, job)
+            self._end(session, job, _superseded(session, job, newer.rev), SUPERSEDED)
+
+    def discard(self, session: ArmSession, rev: int, by: Author) -> None:
+        """End the parked change of a revision, or all of them, because somebody said so."""
+        for job in [one for one in session.parked if rev in (ALL, one.rev)]:
+            self.discarded(session, job, f"{by.user}/{by.connection}")
+
+    def discarded(self, session: ArmSession, job: ChangeJob, who: str) -> None:
+        """End one change because somebody said so."""
+        self._end(session, job, BrokerError("held", f"{who} discarded it. {NOTHING_CHANGED}"), "discarded")
+
+    def _end(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str) -> None:
+        session.take_out(job)
+        self._endings.failed(session, job, error, cause, None)
+
+    # ------------------------------------------------------------------ on
+
+    def confirm(self, session: ArmSession, rev: int, by: Author) -> None:
+        """Let the held change of a revision, or all of them, go on whatever their age."""
+        for job in [one for one in session.parked if one.held and rev in (ALL, one.rev)]:
+            job.confirmed = True
+            self._ledger.update_change(job, ChangeState.ACCEPTED)
+            self._ledger.audit(
+                at=self._ledger.clock.now_us(), arm=session.arm, rev=job.rev, slot=job.slot, user=by.user,
+                conn=by.connection, decision="confirmed",
+            )  # fmt: skip
+            self._go_on(session, job)
+        self._ledger.after_commit(lambda: self._queues.kick(session))
+
+    def release(self, session: ArmSession) -> None:
+        """The arm is there, ready and read: what waits for it goes on, tightenings first, and is decided again."""
+        waiting = [job for job in session.parked if not job.held and self._obstacles.free(session, job)]
+        reported = session.state.reported
+        looser = [job for job in waiting if is_loosening(job.item, job.wanted, reported.get(job.slot))]
+        for job in reversed([one for one in waiting if one not in looser]):
+            self._go_on(session, job, first=True)
+        for job in looser:
+            self._go_on(session, job)
+        if waiting:
+            self._queues.kick(session)
+
+    def _go_on(self, session: ArmSession, job: ChangeJob, *, first: bool = False) -> None:
+        """Move a change into the queue: to its end, or before what has not begun."""
+        session.take_out(job)
+        job.held, job.why = False, ""
+        session.jobs.insert(_place_of(session, job) if first else len(session.jobs), job)
+        self._documents.mark(session, "config")
+
+
+def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:
+    """A newer change asks from now on for the parts that it had taken over from an older one."""
+    newer.named = None if newer.named is None or job.named is None else newer.named | job.named
+
+
+def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
+    text = f"a newer change of {job.slot[0]}, revision {rev}, took its place before {session.arm} was told"
+    return BrokerError("overwritten", f"{text}. {NOTHING_CHANGED}")
+
+
+def _place_of(session: ArmSession, job: ChangeJob) -> int:
+    """The first place in the queue behind what runs, what has a command number, and older changes of the same slot."""
+    place = 1 if session.running else 0
+    for index, other in enumerate(session.jobs):
+        if _stays_before(other, job):
+            place = max(place, index + 1)
+    return place
+
+
+def _stays_before(other: Job, job: ChangeJob) -> bool:
+    if isinstance(other, ContactJob | FollowJob | ForwardJob):
+        return False
+    return other.phase is not Phase.ACCEPTED or (other.n < job.n and job.slot in other.places)

@@ -1,0 +1,114 @@
+"""The queues of the arms: one FIFO each, a task only while there is work."""
+
+import asyncio
+from typing import Protocol
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
+
+
+class Worker(Protocol):
+    """Does the jobs of an arm, one at a time; a job leaves the queue when its method returns."""
+
+    async def settle(self, session: ArmSession, job: ChangeJob) -> None:
+        """Bring a change to its end."""
+
+    async def contact(self, session: ArmSession, job: ContactJob) -> None:
+        """Connect and read everything."""
+
+    async def follow(self, session: ArmSession, job: FollowJob) -> None:
+        """Read what the arm changed."""
+
+    async def forward(self, session: ArmSession, job: ForwardJob) -> None:
+        """Publish an event that the arm raised."""
+
+
+class Queues:
+    """Runs the queue of every arm that has work, all arms in parallel."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self._tasks = tasks
+        self._worker: Worker | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def serve(self, worker: Worker) -> None:
+        """Who does the jobs."""
+        self._worker = worker
+
+    def put(self, session: ArmSession, job: Job, *, first: bool = False) -> None:
+        """Queue a job, or put it before those that wait, and see to it that the queue runs."""
+        if first:
+            session.jobs.insert(1 if session.running else 0, job)
+        else:
+            session.jobs.append(job)
+        self.kick(session)
+
+    def kick(self, session: ArmSession) -> None:
+        """See to it that the queue of an arm runs."""
+        if session.running or session.resting or not session.jobs or self._worker is None:
+            return
+        session.running = True
+        self._idle.clear()
+        task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
+        self._running[session.arm] = task
+
+    async def rest(self, session: ArmSession, within_s: float) -> Job | None:
+        """Let the queue of an arm stand until `wake`: after the job at hand, which is given up after a while.
+
+        Returns the job that was given up; it is the first of the queue.
+        """
+        session.resting = True
+        task = self._running.get(session.arm)
+        if task is None:
+            return None
+        await asyncio.wait([task], timeout=within_s)
+        if task.done():
+            return None
+        task.cancel()
+        await asyncio.wait([task])
+        return session.jobs[0] if task.cancelled() else None
+
+    def wake(self, session: ArmSession) -> None:
+        """Let the queue of an arm go on."""
+        session.resting = False
+        self.kick(session)
+
+    @property
+    def running(self) -> bool:
+        """Whether the queue of any arm runs."""
+        return bool(self._running)
+
+    async def idle(self) -> None:
+        """Wait until no queue runs."""
+        await self._idle.wait()
+
+    def cancel(self) -> None:
+        """Leave every queue where it stands; none begins again."""
+        self._worker = None
+        for task in self._running.values():
+            task.cancel()
+
+    async def _run(self, session: ArmSession, worker: Worker) -> None:
+        try:
+            while session.jobs and not session.resting:
+                job = session.jobs[0]
+                await _do(session, job, worker)
+                session.jobs.remove(job)
+        finally:
+            session.running = False
+            del self._running[session.arm]
+            if not self._running:
+                self._idle.set()
+
+
+async def _do(session: ArmSession, job: Job, worker: Worker) -> None:
+    if isinstance(job, ChangeJob):
+        await worker.settle(session, job)
+    elif isinstance(job, ContactJob):
+        await worker.contact(session, job)
+    elif isinstance(job, FollowJob):
+        await worker.follow(session, job)
+    else:
+        await worker.forward(session, job)

@@ -1,0 +1,45 @@
+"""Changes of single parts of a value that were decided upon a change which then took no effect."""
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, Phase
+from broker.record.ledger import Ledger, state_of
+from handlers.provenance import Setter, Stamp, set_by
+from schema.arms import Slot
+from schema.joint_items import JointParameterMap
+from schema.messages import Message
+
+
+def rebase(session: ArmSession, ledger: Ledger, slot: Slot, after: int, base: tuple[Message, Setter]) -> None:
+    """Let changes of a slot that are newer than revision `after` want their own parts on top of `base`.
+
+    They had taken over the other parts from a change that took no effect: nobody may write these on its behalf. What
+    has begun, and what wants its value as a whole, stays as it is. The caller stores the slot.
+    """
+    value, setter = base
+    for job in sorted(session.unsettled(), key=lambda one: one.rev):
+        if job.rev <= after or job.slot != slot or job.wanted is None:
+            continue
+        if job.named is not None and job.phase is Phase.ACCEPTED:
+            _want_anew(session, job, _merged(value, job.wanted, job.named), (value, setter))
+            ledger.update_change(job, state_of(job))
+        value, setter = job.wanted, job.setter
+
+
+def _merged(base: Message, wanted: Message, named: frozenset[str]) -> Message:
+    """The named parts of what is wanted, the others as in `base`; only parameters have such parts."""
+    if not isinstance(base, JointParameterMap) or not isinstance(wanted, JointParameterMap):
+        return wanted
+    own = {name: value for name, value in wanted.parameters.items() if name in named}
+    return JointParameterMap(base.parameters | own)
+
+
+def _want_anew(session: ArmSession, job: ChangeJob, anew: Message, base: tuple[Message, Setter]) -> None:
+    """Let a change want another value, which counts wherever its old one did."""
+    state = session.state
+    stamp = Stamp(f"{job.author.user}/{job.author.connection}", job.at_us)
+    job.wanted, job.setter = anew, set_by(stamp, anew, *base)
+    fresh = (anew, job.setter)
+    state.unread[job.slot] = tuple(fresh if one is job.unread else one for one in state.unread.get(job.slot, ()))
+    job.unread = fresh
+    if state.desired_rev.get(job.slot) == job.rev:
+        state.desired[job.slot], state.desired_by[job.slot] = anew, job.setter

@@ -1,0 +1,262 @@
+"""Reaches arms, adopts them, and takes over what they changed by themselves."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
+from broker.publish.documents import Documents
+from broker.record.ledger import Ledger
+from broker.settle.adoption import Adoption
+from broker.settle.endings import Endings
+from broker.settle.queues import Queues
+from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
+from handlers.settling import equal
+from schema.arms import Description, Slot
+from schema.enums import ControlConfigurationEvent
+from schema.envelope import Author
+from schema.events import config_event_name
+
+log = structlog.get_logger()
+
+RETRY_FIRST_S, RETRY_MOST_S = 0.5, 30.0
+CONTACTS_AT_ONCE = 64
+REREAD_EVENTS = frozenset(
+    {
+        ControlConfigurationEvent.ANGLE_UNIT_CHANGED,
+        ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED,
+    }
+)
+"""Events after which everything is read again."""
+_MARKED = (Phase.WRITING, Phase.UNKNOWN)
+"""Phases of a change whose slot is judged by its own read-back."""
+
+
+class Reconciler:
+    """Keeps `reported` true: at first contact, at each return, and when an arm says that something changed."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        endings: Endings,
+        documents: Documents,
+        queues: Queues,
+        loop: asyncio.AbstractEventLoop,
+        adoption: Adoption,
+        release: Callable[[ArmSession], None],
+    ) -> None:
+        self._ledger = ledger
+        self._endings = endings
+        self._documents = documents
+        self._queues = queues
+        self._loop = loop
+        self._adoption = adoption
+        self._release = release
+        self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
+        self._random = random.Random()  # noqa: S311 - jitter, no secret
+        self._met = asyncio.Event()
+        self._retries: dict[str, asyncio.TimerHandle] = {}
+
+    async def all_met(self, sessions: Iterable[ArmSession]) -> None:
+        """Return once each of these arms answered, or did not."""
+        for session in sessions:
+            while not session.met:
+                self._met.clear()
+                await self._met.wait()
+
+    # ------------------------------------------------------------------ what an arm tells
+
+    def on_notice(self, session: ArmSession, notice: Notice) -> None:
+        """Called by the adapter for each thing the arm tells by itself."""
+        if isinstance(notice, LinkState):
+            self._on_link(session, notice)
+        elif isinstance(notice, Reread):
+            self.contact_soon(session, notice.why, connect=False)
+        elif not notice.ours:
+            self._on_change(session, notice)
+
+    def _on_link(self, session: ArmSession, link: LinkState) -> None:
+        state = session.state
+        session.told_ready = link.ready
+        if link.online:
+            session.back.set()
+        if link.online and not state.online:
+            self.contact_soon(session, link.why or "the link came up")
+            return
+        if (state.online, state.ready) == (link.online, link.ready):
+            return
+        self._set_presence(session, online=link.online, ready=link.ready and not state.held)
+        log.info("arm_link", arm=session.arm, online=link.online, ready=link.ready, why=link.why)
+        if not link.online:
+            self._retry_later(session)
+        elif link.ready:
+            self._go_on(session)
+
+    def _go_on(self, session: ArmSession) -> None:
+        """The arm takes changes again: it is read before what waits for it is decided."""
+        if session.parked:
+            self.contact_soon(session, "the arm is ready", connect=False)
+        else:
+            self._release(session)
+
+    def lost(self, session: ArmSession) -> None:
+        """An arm that seemed to be there is not: reach it again."""
+        if session.state.online:
+            log.info("arm_link", arm=session.arm, online=False, ready=False, why="it was away when it was written to")
+            self._set_presence(session, online=False, ready=False)
+        self._retry_later(session)
+
+    def confirm_arm(self, session: ArmSession, by: Author) -> None:
+        """Take the arm that answers for the one that was known, then read it again.
+
+        Raises:
+            BrokerError: as `Adoption.confirm`.
+        """
+        self._adoption.confirm(session, by)
+        self.contact_soon(session, "the arm was confirmed")
+
+    def _on_change(self, session: ArmSession, change: ArmChange) -> None:
+        for job in session.jobs:
+            if not isinstance(job, ChangeJob):
+                continue
+            current = job.current
+            if current.phase in _MARKED and change.slot in (None, current.slot):
+                current.foreign = True
+        if change.slot is not None:
+            waiting = session.waiting()
+            if not any(isinstance(job, FollowJob) and job.slot == change.slot for job in waiting):
+                self._queues.put(session, FollowJob(change.slot, change.event, change.connection))
+            return
+        self._queues.put(session, ForwardJob(change.event, change.connection))
+        if change.event in REREAD_EVENTS:
+            self.contact_soon(session, config_event_name(change.event), connect=False)
+
+    # ------------------------------------------------------------------ jobs
+
+    def contact_soon(self, session: ArmSession, why: str, *, connect: bool = True) -> None:
+        """Reach the arm and read everything, before what waits in its queue."""
+        if (timer := self._retries.pop(session.arm, None)) is not None:
+            timer.cancel()
+        jobs = session.jobs if connect else session.waiting()
+        if not any(isinstance(job, ContactJob) and job.connect >= connect for job in jobs):
+            self._queues.put(session, ContactJob(connect, why), first=True)
+
+    async def contact(self, session: ArmSession, job: ContactJob) -> None:
+        """Do a contact job; a failed one is tried again later."""
+        if not await self.reach(session, connect=job.connect):
+            self._retry_later(session)
+
+    async def reach(self, session: ArmSession, *, connect: bool = True) -> bool:
+        """Connect, describe, read everything, adopt or compare; whether the arm answered."""
+        description: Description | None = None
+        connect = connect or bool(session.state.held)
+        try:
+            async with self._contacts:
+                if connect:
+                    session.told_ready = True
+                    description = await session.adapter.connect()
+                snapshot = await session.adapter.read_all()
+        except ArmError as error:
+            session.failures += 1
+            if session.failures == 1:
+                log.warning("arm_not_reached", arm=session.arm, why=str(error))
+            if not session.met or session.state.online:
+                self._set_presence(session, online=False, ready=False)
+            self._meet(session)
+            return False
+        session.failures = 0
+        self._meet(session)
+        if description is not None and not self._adoption.recognise(session, description, snapshot):
+            self._set_presence(session, online=True, ready=False)
+            return True
+        self._take_snapshot(session, snapshot)
+        self._set_presence(session, online=True, ready=session.told_ready)
+        if session.state.ready:
+            self._release(session)
+        return True
+
+    def _meet(self, session: ArmSession) -> None:
+        session.met = True
+        self._met.set()
+
+    async def follow(self, session: ArmSession, job: FollowJob) -> None:
+        """Read a slot that another writer changed; emit only what differs from what was reported."""
+        state = session.state
+        if state.held:
+            return
+        try:
+            read = await session.adapter.read(job.slot)
+        except ArmError as error:
+            log.warning("follow_failed", arm=session.arm, slot=job.slot, why=str(error))
+            self._retry_later(session)
+            return
+        if not state.adopted or equal(job.slot[0], read, state.reported[job.slot], state.resolution_rad):
+            return
+        self._endings.foreign(session, job.slot, read, job.connection)
+
+    async def forward(self, session: ArmSession, job: ForwardJob) -> None:
+        """Publish an event that the arm raised."""
+        self._endings.raised(session, config_event_name(job.event), job.connection)
+
+    # ------------------------------------------------------------------ state
+
+    def _take_snapshot(self, session: ArmSession, snapshot: Snapshot) -> None:
+        """First contact adopts; later ones report what changed meanwhile."""
+        state = session.state
+        state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
+        if not state.adopted:
+            self._adoption.adopt(session, snapshot)
+            return
+        open_slots = _open_slots(session)
+        for slot, read in snapshot.items.items():
+            if slot not in state.reported:
+                self._adoption.adopt_slot(session, slot, read)
+            elif slot not in open_slots and not equal(slot[0], read, state.reported[slot], state.resolution_rad):
+                self._endings.foreign(session, slot, read, "")
+        self._adoption.adopt_held(session)
+        self._ledger.put_arm(session)
+        self._ledger.store.flush_soon()
+        self._documents.mark(session, "reported", "mode")
+
+    def _set_presence(self, session: ArmSession, *, online: bool, ready: bool) -> None:
+        state = session.state
+        if (state.online, state.ready) != (online, ready) or not session.since_us:
+            session.since_us = self._ledger.clock.now_us()
+        state.online, state.ready = online, ready
+        self._documents.mark(session, "presence")
+
+    def _retry_later(self, session: ArmSession) -> None:
+        """Reach the arm again after a while, longer each time."""
+        if session.arm in self._retries:
+            return
+        base_s = min(RETRY_FIRST_S * 2 ** min(session.failures, 16), RETRY_MOST_S)
+        delay_s = base_s * self._random.uniform(0.5, 1.0)
+        self._retries[session.arm] = self._loop.call_later(delay_s, self._retry, session)
+
+    def _retry(self, session: ArmSession) -> None:
+        self._retries.pop(session.arm, None)
+        self.contact_soon(session, "retry", connect=not session.state.online)
+
+    def forget(self, arm: str) -> None:
+        """Try no more to reach one arm."""
+        if (timer := self._retries.pop(arm, None)) is not None:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Try no more."""
+        for timer in self._retries.values():
+            timer.cancel()
+        self._retries.clear()
+
+
+def _open_slots(session: ArmSession) -> set[Slot]:
+    """The slots that a change may be writing to: their own read-back tells how it ended."""
+    found: set[Slot] = set()
+    for job in session.jobs:
+        if isinstance(job, ChangeJob) and job.current.phase in _MARKED:
+            found.update(job.places if job.resumed else (job.current.slot,))
+    return found

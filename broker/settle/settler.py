@@ -1,0 +1,295 @@
+"""Stage 2: accepted changes go to the arm in order, are read back, and end."""
+
+import asyncio
+import contextlib
+from functools import partial
+
+import msgspec
+import structlog
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob, Phase, RestoreJob, Waiter
+from broker.publish.documents import Documents
+from broker.record.ledger import Ledger
+from broker.record.replies import JSON, Replies
+from broker.settle.deadlines import Deadlines
+from broker.settle.endings import Endings, refusal_of_arm
+from broker.settle.exchange import EndedError, Exchange
+from broker.settle.obstacles import Obstacles, Park
+from broker.settle.parking import Parking
+from broker.settle.queues import Queues
+from broker.settle.restoring import Restoring
+from broker.store.rows import ChangeState, RequestRow
+from devices.adapter import ArmAwayError, ArmRefusedError
+from handlers.config_items import held_by_service
+from handlers.settling import Ending, same
+from schema.arms import Verb
+from schema.envelope import Stage, Wait, Warned
+from schema.errors import BrokerError
+from schema.messages import Message
+
+log = structlog.get_logger()
+
+WAITERS_MOST = 64
+"""Repeats of one request that may wait for its reply."""
+
+
+class Settler:
+    """Settles changes; `unsettled` holds those with a request, by the request's number."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        replies: Replies,
+        documents: Documents,
+        queues: Queues,
+        loop: asyncio.AbstractEventLoop,
+        pending_max_age_us: int,
+    ) -> None:
+        self._ledger = ledger
+        self._replies = replies
+        self._documents = documents
+        self._queues = queues
+        self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
+        self.unsettled: dict[int, ChangeJob] = {}
+        self.endings = Endings(ledger, replies, documents, self.unsettled)
+        self.deadlines = Deadlines(ledger, replies, self.endings, loop)
+        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
+        self.exchange = Exchange(documents)
+        self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
+
+    # ------------------------------------------------------------------ accepting
+
+    def admit(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow | None = None, waiter: Waiter | None = None
+    ) -> None:
+        """Commit 1: request, change, slot and arm; then the change may begin, waits, or is in force already.
+
+        A change without a request is our own.
+        """
+        job.since = self._ledger.clock.monotonic()
+        self._take_revision(session, job)
+        session.count_in(job)
+        obstacle = self._obstacles.of(session, job)
+        waits = isinstance(obstacle, Park)
+        in_force = not waits and not isinstance(job, RestoreJob) and held_by_service(session.state, job.slot[0])
+        if not session.jobs and not job.unchanged and not in_force and obstacle is None:
+            self._ledger.mark_writing(session, job)
+        if row is not None and waiter is not None:
+            self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
+        if isinstance(obstacle, Park):
+            self.parking.place(session, job, obstacle)
+        self._write_down(session, job)
+        if session.parked:
+            self.parking.supersede(session, job)
+        if in_force and job.wanted is not None:
+            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            return
+        if not job.parked:
+            session.jobs.append(job)
+        self._ledger.store.batch.on_commit(partial(self._accepted, session, job))
+        self._documents.mark(session, "config")
+        self._ledger.store.flush_soon()
+
+    def _take_revision(self, session: ArmSession, job: ChangeJob) -> None:
+        """What is desired is what the change wants, in a new revision; an unchanged one takes none."""
+        state = session.state
+        job.reverts = session.reverts
+        if job.unchanged:
+            return
+        if isinstance(job, RestoreJob):
+            job.rev = session.desire_anew(job.places)
+            return
+        wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
+        job.setter = session.setter_of(job, wanted)
+        job.rev = self._ledger.desire(session, job.slot, wanted, job.setter)
+
+    def _write_down(self, session: ArmSession, job: ChangeJob) -> None:
+        self._ledger.add_change(session, job)
+        for slot in job.places:
+            self._ledger.put_slot(session, slot)
+        self._ledger.put_arm(session)
+        self._ledger.audit(
+            at=job.at_us, request=job.request_id, arm=session.arm, method=job.method, rev=job.rev, decision="accepted"
+        )
+
+    def _remember(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, waits: Park | None
+    ) -> None:
+        """The row of the request; the reply of `wait: stored`, or of a change that waits, goes with commit 1."""
+        rev = job.rev or session.state.desired_rev.get(job.slot, 0)
+        row = msgspec.structs.replace(row, rev=rev)
+        self.unsettled[job.request_n] = job
+        if waits is not None or waiter.wait is Wait.STORED:
+            row = self._answer_stored(session, job, row, waiter, () if waits is None else waits.warnings)
+        else:
+            job.waiters.append(waiter)
+        self._ledger.store.batch.add_request(row)
+
+    def _answer_stored(
+        self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, warnings: tuple[Warned, ...]
+    ) -> RequestRow:
+        """The reply that goes with commit 1."""
+        job.replied = Stage.STORED
+        reply = self._replies.change_reply(
+            session, job, ok=True, stage=Stage.STORED, final=False, warnings=warnings + waiter.warnings
+        )
+        outcome = JSON.encode_reply(reply)
+        self._ledger.store.batch.on_commit(partial(self._replies.give, waiter.address, reply, row.n, outcome))
+        return msgspec.structs.replace(row, outcome=outcome, reply_open=True)
+
+    def _accepted(self, session: ArmSession, job: ChangeJob) -> None:
+        """After commit 1: the clocks run, the queue runs."""
+        job.committed = True
+        self.deadlines.start(session, job)
+        self._queues.kick(session)
+
+    def wait(self, session: ArmSession, job: ChangeJob, waiter: Waiter) -> None:
+        """A repeat of an unsettled request waits for the same reply, by its own `wait`.
+
+        Raises:
+            BrokerError: busy, when too many wait already.
+        """
+        if waiter.wait is Wait.APPLIED:
+            if len(job.waiters) >= WAITERS_MOST:
+                raise BrokerError("busy", f"{WAITERS_MOST} repeats of this request wait for its reply already.")
+            job.waiters.append(waiter)
+            return
+        reply = self._replies.change_reply(session, job, ok=True, stage=Stage.STORED, final=False)
+        known = msgspec.structs.replace(
+            reply, duplicate=True, in_force=False, warnings=reply.warnings + waiter.warnings
+        )
+        self._ledger.after_commit(partial(self._replies.give, waiter.address, known))
+
+    # ------------------------------------------------------------------ settling
+
+    async def settle(self, session: ArmSession, job: ChangeJob) -> None:
+        """Bring one change to its end, or park it; returns when the next may begin."""
+        if job.phase is not Phase.DONE and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
+            session.busy_with = job
+            try:
+                with contextlib.suppress(EndedError):
+                    await self._carry_out(session, job)
+            finally:
+                session.busy_with = None
+        if not job.parked and self._mark_next(session, job):
+            await self._ledger.store.committed()
+
+    async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
+        if isinstance(job, RestoreJob):
+            await self._restoring.carry_out(session, job)
+            return
+        if job.unchanged:
+            await self._confirm_unchanged(session, job)
+            return
+        if job.wanted is not None and held_by_service(session.state, job.slot[0]):
+            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            return
+        if job.phase is Phase.ACCEPTED or (not job.resumed and (job.epoch, job.cmd_seq) <= session.fence):
+            self._mark_writing(session, job)
+            await self._ledger.store.committed()
+        elif not job.committed:
+            await self._ledger.store.committed()
+        if job.resumed:
+            await self._resume(session, job)
+            return
+        try:
+            returned = await self.exchange.write(session, job)
+        except ArmRefusedError as refused:
+            self._refused_by_arm(session, job, refused)
+        except ArmAwayError:
+            self.parking.barred(session, job)
+        else:
+            await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
+
+    def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
+        error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
+        self.endings.failed(session, job, error, "refused", None)
+
+    async def _judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
+        """Read back and end the change."""
+        read, ending = await self.exchange.judge(session, job, wanted)
+        if ending.took_effect:
+            self.endings.took_effect(session, job, read, ending)
+        elif ending is Ending.REFUSED:
+            error = BrokerError("arm_refused", f"{session.arm} still has the value it had before")
+            self.endings.failed(session, job, error, "refused", read)
+        else:
+            error = BrokerError("overwritten", f"another writer changed {job.slot[0]} of {session.arm} meanwhile")
+            self.endings.failed(session, job, error, "overwritten", read)
+
+    async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
+        """Read what is there already; if the arm has something else after all, it is a change like others."""
+        read = await self.exchange.read_back(session, job)
+        wanted = job.wanted
+        if wanted is None or same(job.slot[0], read, wanted, session.state.resolution_rad):
+            self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
+            return
+        self.endings.foreign(session, job.slot, read, "")
+        job.unchanged = False
+        later = session.state.pending[job.slot] > 1
+        job.setter = session.setter_of(job, wanted)
+        job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
+        session.await_reading(job, wanted)
+        self._ledger.put_slot(session, job.slot)
+        self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
+        job.n, job.phase = self._ledger.new_change(), Phase.ACCEPTED
+        self._ledger.add_change(session, job)
+        if not self.parking.barred(session, job):
+            await self._carry_out(session, job)
+
+    async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
+        """A command of an earlier run: read first, then at most one re-send of the same pair."""
+        read = await self.exchange.read_back(session, job)
+        ending = self.exchange.ending(session, job, job.wanted, read)
+        if ending is Ending.REFUSED and not self._obstacles.free(session, job):
+            job.resumed = False
+            self.parking.barred(session, job)
+            return
+        ready = session.state.ready and not session.state.held
+        if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
+            try:
+                await self.exchange.write(session, job)
+            except ArmRefusedError as refused:
+                self._refused_by_arm(session, job, refused)
+                return
+            except ArmAwayError as error:
+                log.warning("resend_failed", arm=session.arm, slot=job.slot, why=str(error))
+        await self._judge(session, job, job.wanted)
+
+    def _mark_next(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Let the next change share the commit of this one; whether there is something to wait for."""
+        index = session.jobs.index(job) + 1
+        if index >= len(session.jobs):
+            return False
+        following = session.jobs[index]
+        if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
+            return True
+        if not isinstance(following, RestoreJob) and self._obstacles.of(session, following) is None:
+            self._mark_writing(session, following)
+        return True
+
+    def _mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
+        self._ledger.mark_writing(session, job)
+        self._ledger.update_change(job, ChangeState.WRITING)
+        self._ledger.put_arm(session)
+
+    def pending_max_age(self, max_age_us: int) -> None:
+        """How old a loosening may be from now on when its arm returns."""
+        self._obstacles.max_age_us = max_age_us
+
+    def leave(self, session: ArmSession, job: ChangeJob) -> None:
+        """A change may be with an arm that is taken out of the settings: who waits for it is told that nobody knows."""
+        self.deadlines.overdue(session, job)
+        job.cancel_timers()
+        self.unsettled.pop(job.request_n, None)
+
+    def take_back(self, session: ArmSession) -> None:
+        """The arm came back: what was left is known again."""
+        self.unsettled |= {job.request_n: job for job in session.unsettled() if job.request_n}
+
+    def close(self) -> None:
+        """No clock of a change runs any more."""
+        for job in self.unsettled.values():
+            job.cancel_timers()

@@ -1,0 +1,91 @@
+"""What the settings say of arms is looked at with their adapters and files, and nothing is opened."""
+
+from pathlib import Path
+
+import pytest
+
+from broker.arms.fleet_check import read_fleet
+from broker.arms.limit_files import LimitFiles
+from broker.settings import SettingsError
+from tests.journey.limit_files import urdf
+
+NOW_US = 7
+ARMS = """\
+mqtt = { password_file = "{folder}/none", ca_file = "{folder}" }
+
+[[arm]]
+id = "r1"
+adapter = "no_adapter"
+
+[[arm]]
+id = "r2"
+model = "gen4"
+options = { speed = 1, latency_ms = "5" }
+
+[[arm]]
+id = "r3"
+model = "gen3_7dof"
+urdf = "{folder}/none.urdf"
+[arm.options]
+latency_ms = -1
+
+[[arm]]
+id = "r4"
+ros_yaml = "{folder}/bad.yaml"
+model = "gen3_7dof"
+
+[[arm]]
+id = "r5"
+model = "gen3_7dof"
+site_caps.velocity = [1.0]
+"""
+
+
+def test_everything_is_told_with_lines(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(b"a: \xff\n")
+    path = tmp_path / "fleet.toml"
+    path.write_text(ARMS.replace("{folder}", str(tmp_path)))
+    with pytest.raises(SettingsError) as caught:
+        read_fleet(path, NOW_US, {})
+    found = [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+    for fault, start in zip(
+        found,
+        [
+            f"1: mqtt.password_file: {tmp_path}/none: No such file or directory",
+            f"1: mqtt.ca_file: {tmp_path}: Is a directory",
+            "5: arm r1: no adapter 'no_adapter'; known: ",
+            "9: arm r2: model: 'gen4'; allowed are gen3_7dof, ",
+            "10: arm r2: option speed: unknown; known: latency_ms",
+            "10: arm r2: option latency_ms: '5': expected `float`, got `str`",
+            f"15: arm r3: urdf: {tmp_path}/none.urdf: No such file or directory",
+            "17: arm r3: option latency_ms: -1: expected `float` >= 0",
+            "21: arm r4: ros_yaml: 'utf-8' codec can't decode",
+            "24: arm r5: site_caps, velocity: needs one number a joint (got 1, bound 7)",
+        ],
+        strict=True,
+    ):
+        assert fault.startswith(start)
+
+
+def test_the_files_are_kept_as_they_were_read(tmp_path: Path) -> None:
+    name = urdf(tmp_path / "gen3.urdf")
+    path = tmp_path / "fleet.toml"
+    path.write_text(f'[[arm]]\nid = "r1"\nmodel = "gen3_7dof"\nurdf = "{name}"\n')
+    checked = read_fleet(path, NOW_US, {})
+    [arm] = checked.settings.arm
+    digest = checked.files.digest(arm)
+    urdf(tmp_path / "gen3.urdf", velocity=0.5)
+    sources = checked.files.sources(arm)
+    assert sources.urdf is not None
+    assert sources.since_us == NOW_US
+    assert checked.files.digest(arm) == digest
+    again = LimitFiles(NOW_US)
+    again.sources(arm)
+    assert again.digest(arm) != digest
+
+
+def test_a_file_of_parameters_that_the_arm_itself_holds(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text('[[arm]]\nid = "r1"\nadapter = "ros2"\nros_yaml = "limits.yaml"\noptions.node = "/arm/driver"\n')
+    with pytest.raises(SettingsError, match="arm r1: ros_yaml: 'limits"):
+        read_fleet(path, NOW_US, {})

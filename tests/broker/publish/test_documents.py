@@ -1,0 +1,150 @@
+"""Documents: coalesced, after their events, and true."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from broker.publish.documents import PAUSE, REST_S, SLICE_S, Documents
+from broker.record.replies import JSON
+from broker.topics import Topics
+from tests.virtual_plant import Plant, play
+
+SET = "SetTwistLinearSoftLimit"
+ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
+ARMS = tuple(f"r{number}" for number in range(12))
+
+
+def value(limit: float) -> dict[str, Any]:
+    """Params of the Set."""
+    return {"control_mode": SLOT, ITEM: limit}
+
+
+def test_a_document_follows_the_event_it_contains(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        after = len(plant.link.published)
+        await plant.call("r1", SET, value(0.25))
+        await plant.turn(1.0)
+        topics = [published.topic for published in plant.link.published[after:]]
+        event = topics.index("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED")
+        assert event < topics.index("state/r1/config")
+        assert event < topics.index("state/r1/reported")
+        assert topics.count("state/r1/config") == 1
+        assert "state/r1/mode" not in topics
+
+    play(tmp_path, scenario)
+
+
+def test_a_document_comes_at_most_ten_times_a_second(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        after = len(plant.link.published)
+        for number in range(100):
+            await plant.call("r1", SET, value(0.1 + number / 1000))
+            await plant.turn(0.01)
+        await plant.turn(1.0)
+        times = [each.at_s for each in plant.link.published[after:] if each.topic == "state/r1/config"]
+        assert 9 <= len(times) <= 12
+        assert all(later - earlier >= 0.099 for earlier, later in pairwise(times))
+        last = [each for each in plant.link.published if each.topic == "state/r1/config"][-1].document
+        assert (last["items"][ITEM][SLOT], last["seq"], last["pending"]) == (0.199, 100, [])
+
+    play(tmp_path, scenario)
+
+
+def test_a_document_under_way_is_not_overtaken_by_itself(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        plant.link.silent = True
+        after = len(plant.link.published)
+        for limit in (0.25, 0.2):
+            await plant.call("r1", SET, value(limit))
+            await plant.turn(1.0)
+        sent = [each for each in plant.link.published[after:] if each.topic == "state/r1/config"]
+        assert [each.document["seq"] for each in sent] == [1]
+        plant.link.answer()
+        latest = await plant.document("state/r1/config", lambda document: document["seq"] == 2)
+        assert latest["items"][ITEM][SLOT] == 0.2
+
+    play(tmp_path, scenario)
+
+
+def test_a_settled_change_is_never_pending(tmp_path: Path) -> None:
+    """Not even in a document that is built before its commit ends."""
+
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r1", "hang")
+        for limit in (0.25, 0.2):
+            plant.send("r1", SET, value(limit))
+        await plant.document("state/r1/config", lambda document: len(document["pending"]) == 2)
+        await plant.fault("r1", "none")
+        await plant.turn(1.0)
+        for published in plant.link.published:
+            if published.topic == "state/r1/config" and published.document["seq"]:
+                settled = {event["rev"] for event in plant.events() if event["seq"] <= published.document["seq"]}
+                assert not settled & {entry["rev"] for entry in published.document["pending"]}
+
+    play(tmp_path, scenario)
+
+
+def test_documents_give_way_to_a_backlog_of_replies(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        plant.link.silent = True
+        after = len(plant.link.published)
+        for _ in range(40):
+            await plant.call("r1", "WhoAmI")
+        await plant.call("r1", SET, value(0.25))
+        await plant.turn(5.0)
+        assert not [each for each in plant.link.published[after:] if each.topic.startswith("state/")]
+        plant.link.answer()
+        await plant.document("state/r1/config", lambda document: document["seq"] == 1)
+
+    play(tmp_path, scenario)
+
+
+class SlowLoop:
+    """A clock on which making a document takes 2 ms, and the timers that were asked of it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.timers: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now_s
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        self.timers.append((when, callback))
+        return asyncio.TimerHandle(when, callback, (), asyncio.get_running_loop())
+
+    def made(self, publish: Callable[[], None]) -> None:
+        """One document was made, and is published at once."""
+        self.now_s += 0.002
+        publish()
+
+
+def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        slow = SlowLoop()
+        documents = Documents(
+            outbox=plant.service._outbox, clock=plant.clock, epoch=1, instance="main", topics=Topics("slow"),
+            codec=JSON, loop=cast("asyncio.AbstractEventLoop", slow),
+        )  # fmt: skip
+        documents.after_commit = slow.made
+        for session in plant.service.sessions.values():
+            documents.mark(session, "presence")
+        for live, pause in ((1, PAUSE), (0, 1)):
+            due_s, tick = slow.timers[-1]
+            slow.now_s = due_s
+            plant.service._outbox.live += live
+            tick()
+            spent_s = slow.now_s - due_s
+            assert SLICE_S < spent_s < SLICE_S + 0.002
+            assert slow.timers[-1][0] - slow.now_s == pytest.approx(max(REST_S, spent_s * pause))
+
+    play(tmp_path, scenario, arms=ARMS)

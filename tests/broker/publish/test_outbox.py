@@ -1,0 +1,143 @@
+"""The outbox: order, bounds, and what a lost connection does to it."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from broker.link.mqtt_link import LinkFullError, LinkRejectedError
+from broker.publish.outbox import IN_FLIGHT, Outbox, Publication
+from tests.memory_link import MemoryLink, MemoryReceipt
+from tests.virtual_plant import run
+
+
+class ChoosyLink(MemoryLink):
+    """A link that has room for so many publications only, and refuses some topics."""
+
+    room = 1_000_000
+
+    def publish(self, topic: str, payload: bytes, **properties: object) -> MemoryReceipt:
+        """As `MqttLink`; raises what the topic asks for."""
+        del properties
+        if topic == "bad":
+            raise LinkRejectedError("bad")
+        if len(self.published) >= self.room:
+            raise LinkFullError("full")
+        return super().publish(topic, payload)
+
+
+class Bench:
+    """An outbox on a link, and what was marked as done."""
+
+    def __init__(self, *, silent: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        self.link = ChoosyLink(loop, silent=silent)
+        self.outbox = Outbox(self.link, loop)
+        self.done: list[str] = []
+
+    def send(self, *topics: str) -> None:
+        """Send one publication each."""
+        for topic in topics:
+            self.outbox.send(Publication(topic, b"", done=partial(self.done.append, topic)))
+
+    @property
+    def sent(self) -> list[str]:
+        """The topics in the order of sending."""
+        return [published.topic for published in self.link.published]
+
+
+def test_what_is_sent_before_the_connection_waits_for_it() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.send("a", "b")
+        assert bench.sent == []
+        bench.link.restore(present=True)
+        await bench.outbox.drained()
+        assert bench.sent == bench.done == ["a", "b"]
+
+    run(scenario)
+
+
+def test_only_so_many_are_under_way() -> None:
+    async def scenario() -> None:
+        bench = Bench(silent=True)
+        bench.link.restore(present=True)
+        bench.send(*map(str, range(IN_FLIGHT + 5)))
+        assert len(bench.sent) == IN_FLIGHT
+        assert bench.outbox.backlog == IN_FLIGHT + 5
+        bench.link.answer()
+        await bench.outbox.drained()
+        assert bench.sent == bench.done == list(map(str, range(IN_FLIGHT + 5)))
+
+    run(scenario)
+
+
+def test_after_a_loss_everything_not_marked_goes_again_in_order() -> None:
+    async def scenario() -> None:
+        bench = Bench(silent=True)
+        bench.link.restore(present=True)
+        bench.send("a", "b", "c")
+        bench.link.answer(1)
+        bench.link.answer(1, skip=1)
+        bench.link.lose()
+        bench.send("d")
+        bench.link.silent = False
+        bench.link.restore(present=True)
+        await bench.outbox.drained()
+        assert bench.sent == ["a", "b", "c", "b", "c", "d"]
+        assert bench.done == ["a", "b", "c", "d"]
+
+    run(scenario)
+
+
+def test_what_cannot_be_published_does_not_stand_in_the_way() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.link.restore(present=True)
+        bench.send("a", "bad", "b")
+        await bench.outbox.drained()
+        assert (bench.sent, bench.done, bench.outbox.rejected) == (["a", "b"], ["a", "bad", "b"], 1)
+
+    run(scenario)
+
+
+def test_a_full_link_is_tried_again() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.link.room = 1
+        bench.link.restore(present=True)
+        bench.send("a", "b")
+        await asyncio.sleep(1.0)
+        assert bench.sent == ["a"]
+        bench.link.room = 2
+        await bench.outbox.drained()
+        assert bench.done == ["a", "b"]
+
+    run(scenario)
+
+
+def test_a_refused_publication_is_given_up() -> None:
+    async def scenario() -> None:
+        bench = Bench(silent=True)
+        bench.link.restore(present=True)
+        bench.send("a", "b")
+        bench.link.answer(1, code=0x87)
+        bench.link.answer(1)
+        await bench.outbox.drained()
+        assert (bench.done, bench.outbox.rejected) == (["a", "b"], 1)
+
+    run(scenario)
+
+
+def test_a_closed_outbox_publishes_nothing() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.link.restore(present=True)
+        bench.outbox.close()
+        bench.send("a")
+        await asyncio.sleep(1.0)
+        assert bench.sent == []
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(bench.outbox.drained(), 1.0)
+
+    run(scenario)
