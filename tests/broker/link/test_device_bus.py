@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.link.device_bus import STRANGERS_BYTES, MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkUnreachableError, Will
@@ -157,13 +158,14 @@ async def test_a_lost_connection_is_told_and_nothing_can_be_published() -> None:
         assert later.said == []
 
 
-async def test_a_command_that_the_server_refuses_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_command_that_the_server_refuses_is_logged() -> None:
     async with a_bench() as (bench, _):
         bench.links[0].silent = True
         bench.bus.publish("r12", "cmd", b"{}")
         bench.links[0].answer(code=0x87)
-        bench.bus.publish("r12", "cmd", b"{}")
-        assert "command_refused_by_server" in capsys.readouterr().out
+        with capture_logs() as logs:
+            bench.bus.publish("r12", "cmd", b"{}")
+        assert [entry["event"] for entry in logs] == ["command_refused_by_server"]
 
 
 async def test_a_first_listener_waits_for_a_server_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
