@@ -163,7 +163,7 @@ class Service:
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
-            ("compare", compare(self.sessions, self._reconciler.contact_soon)),
+            ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings)),
             ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):

@@ -1,8 +1,7 @@
 """What a run does from time to time."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -20,22 +19,14 @@ COMPARE_S = 300.0
 """How often every arm is read again, whatever it tells: the event of a change may have been lost."""
 
 
-class Contact(Protocol):
-    """Lets an arm be read again, before what waits in its queue."""
-
-    def __call__(self, session: ArmSession, why: str, *, connect: bool = True) -> None:
-        """Reach the arm, and connect to it where `connect`."""
-        ...
-
-
-async def compare(sessions: Mapping[str, ArmSession], contact: Contact) -> None:
+async def compare(sessions: Mapping[str, ArmSession], compare_soon: Callable[[ArmSession], None]) -> None:
     """Read arm after arm again, each once in COMPARE_S, for ever; one that is away is reached by others."""
     while True:
         arms = list(sessions.values())
         for session in arms:
             await asyncio.sleep(COMPARE_S / len(arms))
-            if sessions.get(session.arm) is session and session.state.online:
-                contact(session, "compare", connect=False)
+            if sessions.get(session.arm) is session:
+                compare_soon(session)
         if not arms:
             await asyncio.sleep(MINUTE_S)
 

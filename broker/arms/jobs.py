@@ -155,10 +155,11 @@ class RestoreJob(ChangeJob):
 
 @dataclass(slots=True, eq=False)
 class ContactJob:
-    """Connect (where `connect`), describe and read everything again."""
+    """Connect (where `connect`), describe and read everything again; a `quiet` one tells of nothing but differences."""
 
     connect: bool
     why: str
+    quiet: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -145,10 +145,30 @@ class Reconciler:
         if not any(isinstance(job, ContactJob) and job.connect >= connect for job in jobs):
             self._queues.put(session, ContactJob(connect, why), first=True)
 
+    def compare_soon(self, session: ArmSession) -> None:
+        """Read an arm that is there again, in its turn: the event of a change may have been lost."""
+        if session.state.online and not any(isinstance(job, ContactJob) for job in session.jobs):
+            self._queues.put(session, ContactJob(connect=False, why="compare", quiet=True))
+
     async def contact(self, session: ArmSession, job: ContactJob) -> None:
         """Do a contact job; a failed one is tried again later."""
-        if not await self.reach(session, connect=job.connect):
+        if not await (self._compare(session) if job.quiet else self.reach(session, connect=job.connect)):
             self._retry_later(session)
+
+    async def _compare(self, session: ArmSession) -> bool:
+        """Read everything, and tell of what differs from what was reported; whether the arm answered."""
+        state = session.state
+        if state.held or not state.adopted:
+            return True
+        try:
+            async with self._contacts:
+                snapshot = await session.adapter.read_all()
+        except ArmError as error:
+            log.warning("compare_failed", arm=session.arm, why=str(error))
+            return False
+        state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
+        self._tell_changes(session, snapshot)
+        return True
 
     async def reach(self, session: ArmSession, *, connect: bool = True) -> bool:
         """Connect, describe, read everything, adopt or compare; whether the arm answered."""
@@ -211,16 +231,20 @@ class Reconciler:
         if not state.adopted:
             self._adoption.adopt(session, snapshot)
             return
-        open_slots = _open_slots(session)
+        self._tell_changes(session, snapshot)
+        self._adoption.adopt_held(session)
+        self._ledger.put_arm(session)
+        self._ledger.store.flush_soon()
+        self._documents.mark(session, "reported", "mode")
+
+    def _tell_changes(self, session: ArmSession, snapshot: Snapshot) -> None:
+        """Report what another writer changed, but in slots that are being written to."""
+        state, open_slots = session.state, _open_slots(session)
         for slot, read in snapshot.items.items():
             if slot not in state.reported:
                 self._adoption.adopt_slot(session, slot, read)
             elif slot not in open_slots and not equal(slot[0], read, state.reported[slot], state.resolution_rad):
                 self._endings.foreign(session, slot, read, "")
-        self._adoption.adopt_held(session)
-        self._ledger.put_arm(session)
-        self._ledger.store.flush_soon()
-        self._documents.mark(session, "reported", "mode")
 
     def _set_presence(self, session: ArmSession, *, online: bool, ready: bool) -> None:
         state = session.state

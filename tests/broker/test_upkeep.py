@@ -38,6 +38,20 @@ def test_an_arm_that_is_away_is_left_to_those_who_reach_it(tmp_path: Path) -> No
     play(tmp_path, scenario)
 
 
+def test_a_compare_that_fails_is_tried_again_and_one_without_a_difference_tells_nothing(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(10.0)
+        before = len(plant.link.published)
+        await plant.turn(2 * COMPARE_S)
+        assert len(plant.link.published) == before
+        await _lose_an_event(plant, "r2")
+        await plant.fault("r2", "hang", for_ms=int(2 * COMPARE_S * 1000))
+        event = await plant.document("evt/r2/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda _: True)
+        assert event["cause"] == "foreign"
+
+    play(tmp_path, scenario)
+
+
 def test_a_service_without_arms_waits_for_some(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(3 * COMPARE_S)

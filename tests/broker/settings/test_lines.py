@@ -20,7 +20,7 @@ def paths(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
         yield from paths(each, (*path, part))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(documents())
 def test_the_same_keys_as_tomllib_on_the_lines_where_they_stand(text: str) -> None:
     try:
