@@ -183,7 +183,8 @@ class Client:
         self, arm: str, method: str, params: dict[str, Any] | None = None, **fields: Any
     ) -> dict[str, Any]:
         """As `call`; the reply has to be one of success, however busy the machine is."""
-        fields.setdefault("ttl_ms", 60_000)
+        if method == "SetControlMode":
+            fields.setdefault("ttl_ms", 60_000)
         reply = await self.call(arm, method, params, **fields)
         if not reply["ok"]:
             raise AssertionError(reply)

@@ -13,7 +13,7 @@ import pytest
 
 from broker.topics import Topics
 from tests.journey.agents import AgentProcess
-from tests.journey.client import Client
+from tests.journey.client import Client, Received
 from tests.journey.conftest import ClientMaker
 from tests.journey.processes import ServiceProcess
 from tests.journey.running import RunningService, settings_of
@@ -81,11 +81,16 @@ async def monitor_of(cell: Cell, connect: ClientMaker) -> Client:
 
 
 async def presence(client: Client, arm: str, state: str, *, ready: bool | None = None) -> dict[str, Any]:
-    """Wait for a presence."""
-    return await client.document(
-        f"state/{arm}/presence",
-        lambda document: document["state"] == state and ready in (None, document["ready"]),
-    )
+    """Wait for a presence; those that came before it do not count any more."""
+    topic = f"state/{arm}/presence"
+
+    def wanted(message: Received) -> bool:
+        document = message.document if message.topic == topic else None
+        return document is not None and document["state"] == state and ready in (None, document["ready"])
+
+    taken: dict[str, Any] = (await client.take(wanted)).document
+    client.inbox[:] = [one for one in client.inbox if one.topic != topic or one.document["at"] > taken["at"]]
+    return taken
 
 
 def limit(value: float) -> dict[str, Any]:
