@@ -12,11 +12,13 @@ from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.settler import Settler
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
+from handlers.arm_state import as_message
 from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait
 from schema.errors import BrokerError
+from schema.joint_items import JointParameterMap
 
 
 def restore_arm(session: ArmSession, row: ArmRow) -> None:
@@ -89,6 +91,16 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     return job
 
 
+def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
+    """The parameters that a request named, as far as they differ from what it was decided upon; None for others."""
+    if not isinstance(job.wanted, JointParameterMap):
+        return None
+    earlier = [other.wanted for other in session.unsettled() if other.slot == job.slot and other.wanted is not None]
+    base = unpack(before, JointParameterMap) if before is not None else JointParameterMap()
+    known = as_message(earlier[-1] if earlier else base, JointParameterMap).parameters
+    return frozenset(name for name, value in job.wanted.parameters.items() if known.get(name) != value)
+
+
 def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler) -> None:
     """Put the changes that were not settled back into the queues of their arms, in order."""
     requests = {row.n: row for row in loaded.open_requests}
@@ -99,7 +111,7 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
         job = _job(session, row, requests.get(row.request_n), ledger)
         state = session.state
         if job.wanted is not None:
-            job.setter = session.setter_of(job, job.wanted)
+            job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, row.before)
         session.count_in(job)
         if job.request_n:
             settler.unsettled[job.request_n] = job

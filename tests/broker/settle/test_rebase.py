@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from broker.blobs import unpack
+from broker.service import Service
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.provenance import Stamp
 from schema.joint_items import JointParameterMap
@@ -62,3 +64,31 @@ def test_a_newer_change_carries_on_what_it_superseded(tmp_path: Path) -> None:
         assert left.named == parameters(FIRST, SECOND).parameters.keys()
 
     play(tmp_path, scenario)
+
+
+def test_after_a_restart_too_a_newer_change_goes_on_without_what_was_refused(tmp_path: Path) -> None:
+    async def until_three_wait(plant: Plant) -> None:
+        hold_by_arm(plant)
+        await plant.fault("r1", "hang")
+        plant.send("r1", "SetGravityVector", {"x": 0.0, "y": 0.0, "z": -9.8}, id="g")
+        for id_, names in (("a", (FIRST,)), ("b", (SECOND,))):
+            assert (await plant.call("r1", SET, params(*names), id=id_, wait="stored"))["stage"] == "stored"
+        assert [job.named for job in plant.session().unsettled()][1:] == [
+            parameters(FIRST).parameters.keys(),
+            parameters(SECOND).parameters.keys(),
+        ]
+        await plant.committed()
+        plant.copy(tmp_path / "killed")
+
+    def prepare(service: Service) -> None:
+        service.sessions["r1"].state.arm_items |= {PARAMETERS_SLOT[0]}
+
+    async def both_refused(plant: Plant) -> None:
+        while plant.session().unsettled():
+            await plant.turn(0.1)
+        (after,) = plant.store._connection.execute("SELECT after FROM change WHERE request_id = 'u/c/b'").fetchone()
+        assert unpack(after, JointParameterMap) == parameters(SECOND)
+        assert plant.session().state.desired[PARAMETERS_SLOT] == JointParameterMap({})
+
+    play(tmp_path / "first", until_three_wait)
+    play(tmp_path / "killed", both_refused, prepare=prepare)
