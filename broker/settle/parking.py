@@ -160,8 +160,10 @@ def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:
 
 
 def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
-    text = f"a newer change of {job.slot[0]}, revision {rev}, took its place before {session.arm} was told"
-    return BrokerError("overwritten", f"{text}. {NOTHING_CHANGED}")
+    newer = f"a newer change of {job.slot[0]}, revision {rev},"
+    if job.named is not None:
+        return BrokerError("overwritten", f"{newer} took what it named along before {session.arm} was told.")
+    return BrokerError("overwritten", f"{newer} took its place before {session.arm} was told. {NOTHING_CHANGED}")
 
 
 def _place_of(session: ArmSession, job: ChangeJob) -> int:

@@ -62,6 +62,8 @@ def test_a_newer_change_carries_on_what_it_superseded(tmp_path: Path) -> None:
         (left,) = plant.session().unsettled()
         assert left.wanted == parameters(FIRST, SECOND)
         assert left.named == parameters(FIRST, SECOND).parameters.keys()
+        again = await plant.call("r1", SET, params(FIRST), id="a")
+        assert again["error"]["message"].endswith("took what it named along before r1 was told.")
 
     play(tmp_path, scenario)
 
