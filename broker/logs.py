@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
@@ -23,7 +24,27 @@ class _Threshold:
         return event
 
 
+class _StandardError:
+    """Standard error as it is when something is logged: loggers keep it, the process may exchange it."""
+
+    def write(self, text: str) -> int:
+        """See `TextIO.write`."""
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """See `TextIO.flush`."""
+        sys.stderr.flush()
+
+
 _THRESHOLD = _Threshold()
+_PROCESSORS: list[structlog.typing.Processor] = [
+    _THRESHOLD,
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    structlog.processors.JSONRenderer(),
+]
 
 
 def set_level(level: str) -> None:
@@ -40,15 +61,8 @@ def set_up(level: str) -> None:
     """Log from `level` up (`debug`, `info`, `warning`, `error`)."""
     set_level(level)
     structlog.configure(
-        processors=[
-            _THRESHOLD,
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
+        processors=_PROCESSORS,
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _StandardError())),
         cache_logger_on_first_use=True,
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.service import Service
 from handlers.arm_limits import limits_of
@@ -120,7 +121,7 @@ def test_an_arm_whose_files_do_not_fit_what_it_tells_is_held(tmp_path: Path) -> 
     play(tmp_path, scenario, prepare=misfit)
 
 
-def test_what_does_not_fit_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_is_logged(tmp_path: Path) -> None:
     ros, robot = tmp_path / "limits.yaml", urdf(tmp_path / "gen3.urdf", velocity=1.2)
     ros.write_text("joint_limits: {joint_1: {has_jerk_limits: true, max_jerk: 9.0}, finger: {has_jerk_limits: false}}")
 
@@ -131,8 +132,9 @@ def test_what_does_not_fit_is_logged(tmp_path: Path, capsys: pytest.CaptureFixtu
         await plant.document("state/r1/presence", lambda document: document["state"] == "online", after)
 
     arm = {"id": "r1", "model": "gen3_7dof", "ros_yaml": str(ros), "urdf": robot}
-    play(tmp_path / "data", scenario, arm=[arm])
-    logged = capsys.readouterr().out
+    with capture_logs() as logs:
+        play(tmp_path / "data", scenario, arm=[arm])
+    logged = "\n".join(str(entry.get("what")) for entry in logs)
     assert logged.count("joint finger is no joint of the arm") == 1
     assert logged.count("velocity of joint joint_1: 1.2 rad/s of urdf:gen3.urdf counts, hard:device says 1.39626") == 1
 

@@ -41,3 +41,19 @@ def test_the_level_can_be_set_while_loggers_are_in_use() -> None:
     command = [sys.executable, "-c", CODE + LEVELS]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["loud", "heard", "failed"]
+
+
+EXCHANGED = """
+import io, sys
+earlier, sys.stderr = sys.stderr, io.StringIO()
+log.warning("unseen")
+sys.stderr.close()
+sys.stderr = earlier
+log.warning("seen")
+"""
+
+
+def test_a_logger_in_use_follows_an_exchanged_standard_error() -> None:
+    command = [sys.executable, "-c", CODE.replace("log.warning", "log.info") + EXCHANGED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["seen"]

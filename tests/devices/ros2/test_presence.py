@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from devices.adapter import ArmAwayError, ArmRefusedError, ArmTimeoutError
 from tests.devices.ros2.conftest import MakeNode, Watched
@@ -23,11 +24,11 @@ async def test_a_node_that_is_not_there(make_arm: MakeArm) -> None:
     assert watched.link == (False, False)
 
 
-async def test_an_interpreter_without_ros(make_arm: MakeArm, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_an_interpreter_without_ros(make_arm: MakeArm) -> None:
     watched = make_arm(python=sys.executable)
-    with pytest.raises(ArmTimeoutError, match="exit code 1"):
+    with capture_logs() as logs, pytest.raises(ArmTimeoutError, match="exit code 1"):
         await watched.arm.connect()
-    assert f"{sys.executable} cannot import ROS: No package metadata was found for rclpy" in capfd.readouterr().out
+    assert f"{sys.executable} cannot import ROS: No package metadata was found for rclpy" in str(logs)
 
 
 async def test_a_node_says_farewell_and_comes_back(make_node: MakeNode, make_arm: MakeArm) -> None:
