@@ -35,13 +35,10 @@ _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: 
 
 EFFECTIVE = "effective"
 NAMES = ("config", "reported", "mode", EFFECTIVE, "presence")
-_RANKS = {"presence": 0, EFFECTIVE: 2}
+_LATER_S = {"presence": -3600.0, EFFECTIVE: 1.0}
+"""How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
 _LIMITING = frozenset({"config", "reported"})
 """Documents whose values limits are made of: with them the effective limits may change."""
-
-
-def _rank(key: tuple[str, str]) -> int:
-    return _RANKS.get(key[1], 1)
 
 
 def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
@@ -134,9 +131,13 @@ class Documents:
             self._look_at(max(now + spent_s + pause_s, min(self._due.values())))
 
     def _ready(self, now: float) -> list[tuple[str, str]]:
-        """What may be sent now: who is there first, what takes longest last, else in the order in which it changed."""
-        ready = [key for key, due in self._due.items() if due <= now and key not in self._under_way]
-        return sorted(ready, key=_rank)
+        """What may be sent now, in the order in which it changed, but for `_LATER_S`: nothing waits for ever."""
+        ready = [
+            (due + _LATER_S.get(key[1], 0.0), key)
+            for key, due in self._due.items()
+            if due <= now and key not in self._under_way
+        ]
+        return [key for _, key in sorted(ready)]
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""

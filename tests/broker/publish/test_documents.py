@@ -56,6 +56,21 @@ def test_a_document_comes_at_most_ten_times_a_second(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
+def test_presence_comes_first_and_the_largest_later_but_not_after_everything(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(10.0)
+        documents, sessions = plant.service._documents, plant.service.sessions
+        documents.mark(sessions["r0"], "effective")
+        documents.mark(sessions["r1"], "config", "presence")
+        in_a_moment = plant.loop.time() + 1.0
+        assert documents._ready(in_a_moment)[:2] == [("r1", "presence"), ("r1", "config")]
+        documents._due["r2", "reported"] = in_a_moment + 1.0
+        order = documents._ready(in_a_moment + 1.0)
+        assert order.index(("r0", "effective")) < order.index(("r2", "reported"))
+
+    play(tmp_path, scenario, arms=ARMS)
+
+
 def test_a_document_under_way_is_not_overtaken_by_itself(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(1.0)
