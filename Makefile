@@ -16,7 +16,7 @@ test: $(VENV)/.ready-dev $(ROS_VENV)/.ready
 check: $(VENV)/.ready-dev
 	scripts/check
 
-bench: $(VENV)/.ready-dev
+bench: $(VENV)/.ready-dev $(ROS_VENV)/.ready
 	for each in bench/*.py; do echo "== $$each" && $(VENV)/bin/python "$$each" || exit; done
 
 $(VENV)/bin/python:

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 from broker.client import ArmClient
@@ -66,10 +66,10 @@ async def bother(client: ArmClient, tasks: asyncio.TaskGroup) -> None:
         await asyncio.sleep(1 / HANG_RATE)
 
 
-async def ignore(call: object) -> None:
+async def ignore(call: Awaitable[object]) -> None:
     """Wait for a call whose refusal is as good as any other end."""
     with contextlib.suppress(ClientError):
-        await call  # type: ignore[misc]
+        await call
 
 
 async def window(client: ArmClient, rate: float, seconds: float) -> list[float]:

@@ -94,7 +94,7 @@ class Campaign:
             for number in range(self.size.clients):
                 client = self._client(f"u{number}", codec=CODECS[number % 3])
                 await stack.enter_async_context(client)
-                tasks.create_task(self._load(client, random.Random(self.dice.random()), over))  # noqa: S311
+                tasks.create_task(self._load(client, random.Random(self.dice.random()), over))  # noqa: S311 - seeded
             await self._kill_often()
             over.set()
 

@@ -6,7 +6,7 @@ Killed are the worker processes of Kinova arms (with the fake client, a fake arm
 ROS 2 arms, the ROS nodes that are the arms, or the agents of arms that speak MQTT. Each request asks for a value of its
 own, so that the arms' own logs tell how often each was carried out. Exit code 1 when anything is wrong.
 
-ARMBROKER_ROS_PYTHON names the interpreter that has rclpy.
+ROS cells need an interpreter with rclpy: see `tests/ros_nodes.py`.
 """
 
 import argparse

@@ -101,7 +101,7 @@ class Outcome(NamedTuple):
 
     def values(self, arm: str, column: str) -> dict[Slot, Message]:
         """Desired or reported values of an arm, from the store."""
-        found = self.rows.execute(f"SELECT key, mode, {column} FROM item WHERE arm = ?", (arm,))  # noqa: S608
+        found = self.rows.execute(f"SELECT key, mode, {column} FROM item WHERE arm = ?", (arm,))  # noqa: S608 - a column of ours
         return {(key, mode): unpack(blob, ITEMS[key].message) for key, mode, blob in found}
 
 
@@ -113,7 +113,7 @@ async def _trial(process: ServiceProcess, monitor: Client, clients: list[Client]
     dice = random.Random(SEED)  # noqa: S311 - a seeded schedule
     over = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        loads = [tasks.create_task(_load(client, random.Random(dice.random()), over)) for client in clients]  # noqa: S311
+        loads = [tasks.create_task(_load(client, random.Random(dice.random()), over)) for client in clients]  # noqa: S311 - seeded
         for number in range(KILLS):
             process.start()
             await online(monitor, number + 1)

@@ -22,7 +22,7 @@ from kortex_api.SessionManager import SessionManager  # type: ignore[import-not-
 from kortex_api.TCPTransport import TCPTransport  # type: ignore[import-not-found] # likewise
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "devices" / "kortex"))
-import worker  # type: ignore[import-not-found]
+import worker  # type: ignore[import-not-found] # found by the line above
 
 
 class Plant:

@@ -1,16 +1,16 @@
 """What a real ROS node declares from our sample files is what we read from them.
 
-Needs a Python with rclpy (`ros-rclpy[fastrtps]`), which ARMBROKER_ROS_PYTHON names.
+Needs a Python with rclpy (`ros-rclpy[fastrtps]`): see `tests/ros_nodes.py`.
 """
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from limits.formats.ros_yaml import Value, matches, read_parameters, read_sections
+from tests.ros_nodes import ros_python
 
 SAMPLES = Path(__file__).with_name("samples")
 TYPES = {bool: "BOOL", int: "INTEGER", float: "DOUBLE", str: "STRING"}
@@ -26,11 +26,8 @@ def as_ros(value: Value) -> list[str]:
 
 def declared(sample: str) -> dict[str, list[str]]:
     """Return what the node /arm/driver declares from a sample."""
-    python = os.environ.get("ARMBROKER_ROS_PYTHON")
-    if python is None:
-        pytest.skip("ARMBROKER_ROS_PYTHON names no Python with rclpy")
     program = Path(__file__).with_name("declare_with_rclpy.py")
-    command = [python, str(program), str(SAMPLES / sample), "driver", "/arm"]
+    command = [ros_python(), str(program), str(SAMPLES / sample), "driver", "/arm"]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, list[str]] = json.loads(output.splitlines()[-1])
     return {name: value for name, value in found.items() if name not in OF_THE_NODE}
