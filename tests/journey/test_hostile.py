@@ -30,9 +30,8 @@ SHORTEST_SECRET = 16
 
 
 def vectors_of(layer: str) -> list[dict[str, Any]]:
-    """The vectors that a layer has to stop or answer; none where the folder is absent."""
-    path = VECTORS / "hostile_inputs.jsonl"
-    lines = path.read_text().splitlines() if path.is_file() else []
+    """The vectors that a layer has to stop or answer."""
+    lines = (VECTORS / "hostile_inputs.jsonl").read_text().splitlines()
     return [vector for vector in map(json.loads, lines) if vector["layer"] == layer]
 
 

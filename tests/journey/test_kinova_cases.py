@@ -8,8 +8,7 @@ import pytest
 from tests.vectors.kinova_cases import run_case
 from tests.vectors_place import VECTORS
 
-FILE = VECTORS / "kinova_cases.jsonl"
-CASES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.is_file() else []
+CASES: list[dict[str, Any]] = [json.loads(line) for line in (VECTORS / "kinova_cases.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
