@@ -6,6 +6,7 @@ from collections.abc import Callable
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
+from broker.counters import Counters
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox
@@ -23,7 +24,9 @@ from broker.store.store import Store
 from broker.topics import Topics
 
 
-def ledger_of(settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics) -> Ledger:
+def ledger_of(
+    settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics, counters: Counters
+) -> Ledger:
     """What writes and publishes: the ledger with documents and notices."""
     epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
     documents = Documents(
@@ -36,6 +39,7 @@ def ledger_of(settings: Settings, store: Store, loaded: Loaded, clock: Clock, ou
     ledger = Ledger(
         store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
         principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
+        counters=counters,
     )  # fmt: skip
     documents.after_commit = ledger.after_commit
     return ledger

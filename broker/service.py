@@ -18,6 +18,7 @@ from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.assembly import ledger_of, reconciler_of
 from broker.clock import Clock
+from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
 from broker.link.device_bus import MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Will
@@ -65,8 +66,9 @@ class Service:
         self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
         self._link = make_link(self._link_config())
-        self._outbox = Outbox(self._link, loop)
-        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics)
+        self._counters = counters = Counters(clock.monotonic)
+        self._outbox = Outbox(self._link, loop, counters)
+        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, counters)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
@@ -164,7 +166,7 @@ class Service:
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
-            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings)),
+            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, self._counters)),
             ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):
             task = self._tasks.create_task(work, name=name)

@@ -8,6 +8,7 @@ import structlog
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
+from broker.counters import Counters
 from broker.publish.notices import Notices
 from broker.settle.endings import Endings
 from broker.store.store import Store
@@ -31,10 +32,13 @@ async def compare(sessions: Mapping[str, ArmSession], compare_soon: Callable[[Ar
             await asyncio.sleep(MINUTE_S)
 
 
-async def each_minute(sessions: Mapping[str, ArmSession], notices: Notices, endings: Endings) -> None:
-    """End handles whose connection is silent, for ever."""
+async def each_minute(
+    sessions: Mapping[str, ArmSession], notices: Notices, endings: Endings, counters: Counters
+) -> None:
+    """End handles whose connection is silent, and log what was counted, for ever."""
     while True:
         await asyncio.sleep(MINUTE_S)
+        counters.tell()
         for entry in notices.expired():
             if (session := sessions.get(entry.arm)) is not None:
                 endings.expire_handle(session, entry)

@@ -78,7 +78,6 @@ class Acceptor:
         """Decided, but not committed yet; oldest first."""
         self._to_ack: list[InboundMessage] = []
         self._ack_wanted = asyncio.Event()
-        self.dropped = 0
         self.closing = False
 
     async def run(self) -> None:
@@ -102,8 +101,8 @@ class Acceptor:
         """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
         topic = self._topics.parse_request(message.topic)
         if topic is None:
-            self.dropped += 1
-            log.warning("request_dropped", why="levels, user or connection", topic=message.topic[:200])
+            self._ledger.counters.add("request_dropped", self._topics.user_of(message.topic))
+            log.debug("request_dropped", why="levels, user or connection", topic=message.topic[:200])
             self._ledger.after_commit(partial(self._ack, message))
         else:
             arrival = Arrival(message, topic, self._ledger.clock.now_us(), presumed_codec(message.content_type))
@@ -137,6 +136,7 @@ class Acceptor:
         except BrokerError as error:
             self._refuse(arrival, error)
         except Exception:
+            self._ledger.counters.add("request_failed", arrival.topic.user)
             log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
             self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
 

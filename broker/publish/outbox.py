@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from broker.counters import Counters
 from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt
 
 IN_FLIGHT = 100
@@ -32,16 +33,16 @@ class Publication:
 class Outbox:
     """Publishes in the order given, on one connection; re-sends in that order what a lost connection swallowed."""
 
-    def __init__(self, link: MqttLink, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, link: MqttLink, loop: asyncio.AbstractEventLoop, counters: Counters) -> None:
         self._link = link
         self._loop = loop
+        self._counters = counters
         self._waiting: deque[Publication] = deque()
         self._under_way: deque[tuple[Receipt, Publication]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._closed = False
-        self.rejected = 0
         self.live = 0
         """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
@@ -122,7 +123,7 @@ class Outbox:
 
     def _tell_refused(self, publication: Publication, why: str) -> None:
         """It is given up, and marked in its turn like those that were taken."""
-        self.rejected += 1
+        self._counters.add("publication_refused")
         log.error("publication_refused", topic=publication.topic, why=why)
 
 

@@ -9,6 +9,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase, RestoreJob
 from broker.blobs import pack, pack_setters
 from broker.clock import Clock
+from broker.counters import Counters
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
@@ -52,6 +53,7 @@ class Ledger:
         topics: Topics,
         codec: Codec,
         next_change: int,
+        counters: Counters,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -59,6 +61,7 @@ class Ledger:
         self.outbox = outbox
         self.documents = documents
         self.notices = notices
+        self.counters = counters
         self._principals = principals
         self._topics = topics
         self._codec = codec

@@ -71,3 +71,10 @@ def test_the_topics_of_arms_that_speak_mqtt() -> None:
     assert set(TOPICS.device_filters) == {
         f"plant/north/v1/dev/+/{leaf}" for leaf in ("birth", "death", "ack", "report")
     }
+
+
+def test_the_user_of_a_topic_that_is_no_request() -> None:
+    assert TOPICS.user_of("plant/north/v1/req/alice/c/r1/Get/more") == "alice"
+    assert TOPICS.user_of("plant/north/v1/req/alice") == "alice"
+    assert TOPICS.user_of("plant/north/v1/req//c/r1/Get") == ""
+    assert TOPICS.user_of("plant/north/v1/res/alice/c/r1") == ""

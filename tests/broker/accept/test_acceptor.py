@@ -47,7 +47,7 @@ def test_bad_levels_are_dropped_counted_and_acknowledged(tmp_path: Path) -> None
             plant.link.deliver(topic, b"{}")
         await plant.call("r1", "WhoAmI")
         await plant.turn(1.0)
-        assert plant.service._acceptor.dropped == 3
+        assert plant.service._counters.totals()["request_dropped"] == 3
         assert len(plant.link.acked) == 4
 
     play(tmp_path, scenario)
