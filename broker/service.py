@@ -66,9 +66,9 @@ class Service:
         self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
         self._link = make_link(self._link_config())
-        self._counters = counters = Counters(clock.monotonic)
-        self._outbox = Outbox(self._link, loop, counters)
-        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, counters)
+        self._counters = Counters(clock.monotonic)
+        self._outbox = Outbox(self._link, loop, self._counters)
+        self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
         self._replies = replies = Replies(ledger)
@@ -85,13 +85,17 @@ class Service:
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
         self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
-        self._acceptor = Acceptor(
-            link=self._link, ledger=ledger, replies=replies, settler=settler,
-            orders=self._orders(), notices=notices,
-            quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
-            sessions=self.sessions, settings=settings, topics=topics, next_request=loaded.next_request_n,
-        )  # fmt: skip
+        self._acceptor = self._acceptor_of(replies)
         self._fleet_change = FleetChange(self._parts())
+
+    def _acceptor_of(self, replies: Replies) -> Acceptor:
+        ledger, loaded = self._ledger, self._loaded
+        return Acceptor(
+            link=self._link, ledger=ledger, replies=replies, settler=self._settler,
+            orders=self._orders(), notices=self._notices,
+            quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
+            sessions=self.sessions, settings=self._settings, topics=self._topics, next_request=loaded.next_request_n,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues
 

@@ -85,10 +85,6 @@ class Topics:
             return None
         return RequestTopic(*levels)
 
-    def user_of(self, topic: str) -> str:
-        """The level of the user in a topic below `req/`, as it came, whatever follows; empty if none is there."""
-        return topic.removeprefix(self._requests).partition("/")[0] if topic.startswith(self._requests) else ""
-
     def is_reply_of(self, topic: str, user: str) -> bool:
         """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""
         start = f"{self._replies}{user}/"
@@ -133,3 +129,9 @@ class Topics:
     def service(self, instance: str) -> str:
         """Where the presence of a service instance is retained."""
         return f"{self._base}/svc/{instance}"
+
+
+def user_of(topic: str, topics: Topics) -> str:
+    """The level of the user in a topic below `req/`, as it came, whatever follows; empty if none is there."""
+    start = topics.request_filter.removesuffix("#")
+    return topic.removeprefix(start).partition("/")[0] if topic.startswith(start) else ""

@@ -28,7 +28,7 @@ from broker.record.replies import Replies, error_body
 from broker.settings import Settings
 from broker.settle.settler import Settler
 from broker.store.rows import RequestRow
-from broker.topics import Topics
+from broker.topics import Topics, user_of
 from handlers.arm_state import ArmState
 from handlers.authority import checked
 from handlers.outcome import Answer, Outcome, Proposal, Restoration
@@ -101,7 +101,7 @@ class Acceptor:
         """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
         topic = self._topics.parse_request(message.topic)
         if topic is None:
-            self._ledger.counters.add("request_dropped", self._topics.user_of(message.topic))
+            self._ledger.counters.add("request_dropped", user_of(message.topic, self._topics))
             log.debug("request_dropped", why="levels, user or connection", topic=message.topic[:200])
             self._ledger.after_commit(partial(self._ack, message))
         else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.topics import PublicTopic, RequestTopic, Topics, is_leaf, is_name
+from broker.topics import PublicTopic, RequestTopic, Topics, is_leaf, is_name, user_of
 
 TOPICS = Topics("plant/north")
 
@@ -74,7 +74,7 @@ def test_the_topics_of_arms_that_speak_mqtt() -> None:
 
 
 def test_the_user_of_a_topic_that_is_no_request() -> None:
-    assert TOPICS.user_of("plant/north/v1/req/alice/c/r1/Get/more") == "alice"
-    assert TOPICS.user_of("plant/north/v1/req/alice") == "alice"
-    assert TOPICS.user_of("plant/north/v1/req//c/r1/Get") == ""
-    assert TOPICS.user_of("plant/north/v1/res/alice/c/r1") == ""
+    assert user_of("plant/north/v1/req/alice/c/r1/Get/more", TOPICS) == "alice"
+    assert user_of("plant/north/v1/req/alice", TOPICS) == "alice"
+    assert user_of("plant/north/v1/req//c/r1/Get", TOPICS) == ""
+    assert user_of("plant/north/v1/res/alice/c/r1", TOPICS) == ""
