@@ -1,10 +1,11 @@
 """A whole service as a process of its own, so that it can be killed."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -29,7 +30,8 @@ latency_ms = {latency_ms}
 class ServiceProcess:
     """`armbroker run` on a store in `folder`; `name` is root and client id. Started, killed and started again.
 
-    `module` runs in place of `broker`: for tests that let the service fail from within.
+    `module` runs in place of `broker`: for tests that let the service fail from within. `port`, unless 0, is where the
+    service looks for the MQTT server: a proxy before it.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class ServiceProcess:
         latency_ms: float = 0,
         more: str = "",
         module: str = "broker",
+        port: int = 0,
     ) -> None:
         self.folder = folder
         self.data = folder / "data"
@@ -49,7 +52,9 @@ class ServiceProcess:
         self.port = server.port
         self.config = folder / "fleet.toml"
         self._module = module
-        text = _SETTINGS.format(name=name, url=server.url, data=self.data, latency_ms=latency_ms, more=more)
+        text = _SETTINGS.format(
+            name=name, url=f"mqtt://127.0.0.1:{port or server.port}", data=self.data, latency_ms=latency_ms, more=more
+        )
         self.config.write_text(text + "".join(_ARM.format(arm=arm) for arm in arms))
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -63,11 +68,18 @@ class ServiceProcess:
         """What it has written, over all its starts."""
         return (self.folder / "service.log").read_text()
 
-    def start(self, *, prefix: Sequence[str] = ()) -> Self:
-        """Start it, behind the words of `prefix`; does not wait for it."""
+    def start(self, *, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Self:
+        """Start it, behind the words of `prefix`, with more in its environment; does not wait for it."""
         command = [*prefix, sys.executable, "-m", self._module, "run", "--config", str(self.config)]
         with (self.folder / "service.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True)
+            self._process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
+            )
         return self
 
     def signal(self, number: signal.Signals) -> None:

@@ -1,0 +1,171 @@
+"""A whole service on a real MQTT server with people who use it: what campaigns do their harm to."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from devices.simulated.firmware import serial_number
+from devices.simulated.store import JOURNAL, Entry
+from tests.campaigns.defects import VARIABLE
+from tests.campaigns.people import Asked, Document, Person, dice_of
+from tests.journey.processes import ServiceProcess
+from tests.mosquitto import Mosquitto
+
+PATIENCE_S = 2.0
+"""Without a reply for so long the same request is sent again, with the same id."""
+REST_S = 120.0
+MODES = {
+    "CARTESIAN_JOYSTICK": 2, "CARTESIAN_TRAJECTORY": 5, "CARTESIAN_WAYPOINT_TRAJECTORY": 12,
+}  # fmt: skip
+ITEM = "twist_linear_soft_limit"
+METHOD = "SetTwistLinearSoftLimit"
+VALUES = [round(0.02 * 1.0008**number, 7) for number in range(3900)]
+"""Numbers that differ by more than what counts as the same, all below the hard limit."""
+TOO_FAST = 0.9
+CODECS = ("json", "msgpack", "protobuf")
+_DECODER = msgspec.json.Decoder(Entry)
+Place = tuple[str, str]
+"""An arm and a control mode: where one number lies."""
+
+
+class Taken(NamedTuple):
+    """A number that an arm took, by the command's (epoch, cmd_seq)."""
+
+    place: Place
+    number: float
+    pair: tuple[int, int]
+
+
+class Stage:
+    """One MQTT server, one service, users `u0`, `u1`, ... and a monitor; every request asks for a number of its own.
+
+    So the journal of the arms tells how often each request was carried out.
+    """
+
+    def __init__(
+        self, folder: Path, seed: float, *, arms: int = 3, users: int = 4, defect: str = "", config: str = "",
+        port: int = 0, latency_ms: float = 2, more: str = "",
+    ) -> None:  # fmt: skip
+        self.dice = dice_of(seed)
+        self.arms = [f"r{number}" for number in range(1, arms + 1)]
+        self.server = Mosquitto(folder, config) if config else Mosquitto(folder)
+        module = "tests.campaigns.defects" if defect else "broker"
+        self.process = ServiceProcess(
+            self.server, folder, "stage", self.arms, latency_ms=latency_ms, module=module, more=more, port=port
+        )
+        self._defect = defect
+        self.users = [
+            Person(self.server.port, self.process.root, f"u{number}", codec=CODECS[number % 3])
+            for number in range(users)
+        ]
+        self.monitor = Person(self.server.port, self.process.root, "eye", filters=("evt/#", "state/#", "svc/+"))
+        self.asked: dict[str, Asked] = {}
+        self.exit_code: int | None = None
+        self._values: dict[Place, list[float]] = {
+            (arm, mode): self.dice.sample(VALUES, len(VALUES)) for arm in self.arms for mode in MODES
+        }
+        self._taken: dict[tuple[str, tuple[int, int]], Taken] = {}
+        self._over = asyncio.Event()
+
+    def start(self, prefix: Sequence[str] = ()) -> None:
+        """Start the service, with its defect."""
+        self._read_journal()
+        self.process.start(prefix=prefix, environment={VARIABLE: self._defect} if self._defect else {})
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator["Stage"]:
+        """The MQTT server and the people; the service is started by who uses it, and ended here at the latest."""
+        self.server.start()
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                for person in (self.monitor, *self.users):
+                    await stack.enter_async_context(person)
+                yield self
+        finally:
+            self.process.kill()
+            self.server.stop()
+
+    @contextlib.asynccontextmanager
+    async def load(self, pause_s: float = 0.02) -> AsyncIterator[None]:
+        """All users at work until the end of the block; then each still waits for its last reply."""
+        self._over.clear()
+        async with asyncio.TaskGroup() as tasks:
+            for person in self.users:
+                tasks.create_task(self._work(person, dice_of(self.dice.random()), pause_s))
+            try:
+                yield
+            finally:
+                self._over.set()
+
+    async def _work(self, person: Person, dice: random.Random, pause_s: float) -> None:
+        mine: list[Asked] = []
+        while not self._over.is_set():
+            if mine and dice.random() < 0.15:
+                await person.ask(dice.choice(mine), PATIENCE_S)
+            else:
+                mine.append(self._next(person, dice))
+                self.asked[mine[-1].full_id] = mine[-1]
+                await person.ask(mine[-1], PATIENCE_S)
+            await asyncio.sleep(dice.uniform(0.0, pause_s))  # the pace of the load
+
+    def _next(self, person: Person, dice: random.Random) -> Asked:
+        arm, mode = dice.choice(self.arms), dice.choice(list(MODES))
+        value = TOO_FAST if dice.random() < 0.1 else self._values[arm, mode].pop()
+        params = {"control_mode": mode, ITEM: value}
+        return Asked(f"{person.user}/{person.conn}/{person.new_id()}", arm, METHOD, {"params": params}, [])
+
+    async def online(self, epoch: int) -> int:
+        """Wait until a run of this epoch, or a later one, takes requests; its epoch."""
+
+        def wanted(document: Document) -> bool:
+            return bool(document["state"] == "online" and document["epoch"] >= epoch)
+
+        told = await self.monitor.until(lambda told: told.topic == "svc/main" and wanted(told.document))
+        return int(told.document["epoch"])
+
+    async def rest(self) -> None:
+        """Wait until nothing is pending on any arm and its documents tell its last event; REST_S at most."""
+        async with asyncio.timeout(REST_S):
+            for arm in self.arms:
+                while not await self._is_quiet(arm):  # noqa: ASYNC110 - asked from outside
+                    await asyncio.sleep(0.1)
+
+    async def _is_quiet(self, arm: str) -> bool:
+        head = (await self.monitor.call(arm, "GetEvents", {"after_seq": 0, "limit": 1}))["result"]["head_seq"]
+        config = [told for told in self.monitor.told if told.topic == f"state/{arm}/config"][-1:]
+        presence = [told for told in self.monitor.told if told.topic == f"state/{arm}/presence"][-1:]
+        if not config or not presence or presence[0].document["state"] != "online":
+            return False
+        return not config[0].document["pending"] and config[0].document["seq"] >= head
+
+    def kill(self) -> None:
+        """End the service as a power cut would, and what it was started by."""
+        if self.process.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+
+    def taken(self) -> list[Taken]:
+        """What the arms carried out, in their order."""
+        self._read_journal()
+        return list(self._taken.values())
+
+    def _read_journal(self) -> None:
+        """Note what the arms wrote down since the last look: a start writes their journal anew, and shorter."""
+        names = {serial_number(arm, "gen3_7dof"): arm for arm in self.arms}
+        modes = {number: name for name, number in MODES.items()}
+        journal = self.process.data / "adapters" / "simulated" / JOURNAL
+        if not journal.exists():
+            return
+        for line in journal.read_bytes().rpartition(b"\n")[0].splitlines():
+            entry = _DECODER.decode(line)
+            if entry.key == ITEM and entry.pair is not None and entry.refusal is None and entry.serial in names:
+                place = (names[entry.serial], modes[entry.mode])
+                self._taken.setdefault((entry.serial, entry.pair), Taken(place, entry.value[ITEM], entry.pair))

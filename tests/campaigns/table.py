@@ -1,0 +1,27 @@
+"""The campaigns, by name."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.campaigns import kill, syscall
+from tests.campaigns.figures import Figures
+
+
+class CampaignRow(NamedTuple):
+    """One campaign.
+
+    `run(trials, seed, defect)` does it; with a defect of `DEFECTS` it has to find something wrong: `control` is the one
+    that it is tried with. `trials` are run unless told otherwise, `short` of them in the test suite.
+    """
+
+    about: str
+    run: Callable[[int, int, str], Figures]
+    control: str
+    trials: int
+    short: int
+
+
+CAMPAIGNS: dict[str, CampaignRow] = {
+    "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
+    "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
+}
