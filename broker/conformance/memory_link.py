@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
-from broker.link.mqtt_link import InboundMessage, LinkCounts, LinkDownError
+from broker.link.mqtt_link import UNTOLD_MAX_PACKET, InboundMessage, LinkCounts, LinkDownError
 
 PATIENCE_S = 3600.0
 
@@ -56,6 +56,7 @@ class MemoryLink:
         self.delivered: list[InboundMessage] = []
         self.silent = silent
         self.connected = False
+        self.max_packet = UNTOLD_MAX_PACKET
         self._loop = loop
         self._open: deque[MemoryReceipt] = deque()
         self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()

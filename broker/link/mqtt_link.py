@@ -10,6 +10,8 @@ import msgspec
 
 _RANDOM = random.SystemRandom()
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+UNTOLD_MAX_PACKET = 70_000
+"""What to keep to, in bytes, where the MQTT server tells no Maximum Packet Size."""
 
 
 class LinkError(Exception):
@@ -34,6 +36,10 @@ class LinkRefusedError(LinkError):
     def __init__(self, message: str, reason_code: int) -> None:
         super().__init__(message)
         self.reason_code = reason_code
+
+
+class LinkTakenOverError(LinkError):
+    """Another client connected with the same client id, and the MQTT server gave it the session; not tried again."""
 
 
 class LinkDownError(LinkError):
@@ -160,6 +166,13 @@ class MqttLink(Protocol):
     def connected(self) -> bool:
         """Whether publishing is possible: connected and subscribed."""
 
+    @property
+    def max_packet(self) -> int:
+        """Largest packet in bytes that the MQTT server takes, header and properties included.
+
+        What the last CONNACK said, before the first one and without a word of it `UNTOLD_MAX_PACKET`.
+        """
+
     async def open(self) -> bool:
         """Connect and subscribe; return whether the MQTT server still had the session.
 
@@ -169,7 +182,7 @@ class MqttLink(Protocol):
     def messages(self) -> AsyncIterator[InboundMessage]:
         """The messages, over all connections, until `close`; what nobody reads is not acked and comes again.
 
-        Raises what ended the link, if it was not `close`.
+        Raises what ended the link, if it was not `close`: LinkTakenOverError, or what a callback raised.
         """
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:

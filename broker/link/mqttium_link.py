@@ -11,10 +11,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
 
 import structlog
-from mqttium import FlowControlError, MQTTError, ProtocolError, SubscribeError
+from mqttium import BrokerDisconnectError, FlowControlError, MQTTError, ProtocolError, SubscribeError
 from mqttium.api import AsyncClient, Message, Properties
 
 from broker.link.mqtt_link import (
+    UNTOLD_MAX_PACKET,
     Backoff,
     InboundMessage,
     LinkConfig,
@@ -23,6 +24,7 @@ from broker.link.mqtt_link import (
     LinkError,
     LinkFullError,
     LinkRejectedError,
+    LinkTakenOverError,
     LinkUnreachableError,
     Receipt,
     parse_url,
@@ -48,19 +50,22 @@ _STABLE_S = 1.0
 """A connection that lasted this long was a good one: the next loss is retried fast."""
 _CACHED_PROPERTIES = 256
 _CANCEL_AGAIN_S = 0.1
+_SESSION_TAKEN_OVER = 0x8E
 
 
 class _Connection:
-    """One client of mqttium, its loss, when it began (seconds of the loop's clock), whether it resumed a session."""
+    """One client of mqttium, when it began (s of the loop's clock), whether it resumed a session, its loss and why."""
 
     def __init__(self, client: AsyncClient, began_s: float) -> None:
         self.client = client
         self.began_s = began_s
         self.lost = asyncio.Event()
         self.resumed = False
+        self.taken_over = False
         client.on_disconnect = self._on_disconnect
 
     def _on_disconnect(self, error: BaseException | None) -> None:
+        self.taken_over = isinstance(error, BrokerDisconnectError) and error.reason_code == _SESSION_TAKEN_OVER
         if error is not None:
             _LOG.warning("mqtt_connection_lost", cause=str(error))
         self.lost.set()
@@ -83,6 +88,7 @@ class MqttiumLink:
         self._backoff = Backoff(config.retry_first_s, config.retry_max_s)
         self._keeper: asyncio.Task[None] | None = None
         self._closed = False
+        self.max_packet = UNTOLD_MAX_PACKET
 
     @property
     def connected(self) -> bool:
@@ -207,6 +213,8 @@ class MqttiumLink:
                 self._connection = None
                 for callback in self._lost_callbacks:
                     callback()
+                if connection.taken_over:
+                    raise LinkTakenOverError(f"another client took over the session of {self._config.client_id!r}")
                 if loop.time() - connection.began_s >= _STABLE_S:
                     self._backoff.reset()
                 await connection.client.disconnect()
@@ -232,6 +240,7 @@ class MqttiumLink:
                 raise translated(error, self._config) from error
             raise
         self._connection = connection
+        self.max_packet = client.negotiated.maximum_packet_size or UNTOLD_MAX_PACKET
         self.counts.connections += 1
         self._report_session(present=connection.resumed)
         return connection.resumed

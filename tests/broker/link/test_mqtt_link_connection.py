@@ -7,16 +7,20 @@ from collections.abc import Callable
 import pytest
 
 from broker.link.mqtt_link import (
+    UNTOLD_MAX_PACKET,
     LinkConfig,
     LinkDownError,
     LinkRefusedError,
+    LinkTakenOverError,
     LinkUnreachableError,
     MqttLink,
     Receipt,
     Will,
 )
+from tests.fake_server import DISCONNECT, FakeServer
 from tests.links import PATIENCE_S, LinkMaker, holder, payloads, peer, settled, take, until
-from tests.mosquitto import Mosquitto, free_port
+from tests.mosquitto import SHIPPED, Mosquitto, free_port
+from tests.raw_publish import frame
 from tests.tcp_proxy import TcpProxy
 
 PERSISTENT = """
@@ -211,3 +215,34 @@ async def test_what_is_retained_comes_at_each_connection_if_asked_for(
         (again,) = await take(messages, 1)
         assert (again.payload, again.retain) == (b"2", True)
         assert link.counts.sessions_lost == 0
+
+
+async def test_the_largest_packet_is_what_the_server_told(
+    mosquitto: Mosquitto, plant: Mosquitto, make_link: LinkMaker, name: str
+) -> None:
+    untold = make_link(LinkConfig(url=mosquitto.url, client_id=name, filters=("a",)))
+    told = make_link(
+        LinkConfig(url=plant.url, client_id=name, filters=("a",), user="bob", password=plant.passwords["bob"])
+    )
+    assert told.max_packet == UNTOLD_MAX_PACKET
+    await untold.open()
+    await told.open()
+    assert untold.max_packet == UNTOLD_MAX_PACKET
+    shipped = (SHIPPED / "armbroker.conf").read_text().splitlines()
+    configured = next(line for line in shipped if line.startswith("max_packet_size"))
+    assert told.max_packet == int(configured.split()[1])
+
+
+async def test_a_session_taken_over_ends_the_link(make_link: LinkMaker, name: str) -> None:
+    async with FakeServer() as server:
+        link, lost = make_link(LinkConfig(url=server.url, client_id=name, filters=(f"{name}/a",))), asyncio.Event()
+        link.on_session(lambda _: None, lost.set)
+        await link.open()
+        server.peers[0].send(frame(DISCONNECT, b"\x8e"))
+        with pytest.raises(LinkTakenOverError, match=name):
+            await take(link.messages(), 1)
+        assert lost.is_set()
+        assert not link.connected
+        assert len(server.peers) == 1
+        with pytest.raises(LinkDownError):
+            link.publish(f"{name}/b", b"1")
