@@ -14,6 +14,7 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
         "request_dropped": "messages below req/ with a wrong number of levels, or a user or connection that is no name;"
         " there is nowhere to answer them",
         "request_failed": "requests on which the service itself failed; answered with internal",
+        "request_refused": "requests that were answered with a refusal, of whatever kind",
         "publication_refused": "replies, events and documents that the MQTT server did not take, or that are too large",
     }
 )

@@ -7,6 +7,8 @@ from typing import NamedTuple
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 ROOT_LEVELS = 5
+LONGEST_SHOWN = 64
+"""Characters of an arm or method that are kept and shown; names are shorter."""
 
 
 @lru_cache(maxsize=65_536)
@@ -21,12 +23,17 @@ def is_leaf(text: str) -> bool:
 
 
 class RequestTopic(NamedTuple):
-    """The levels of a request topic; `arm` and `method` are as they came."""
+    """The levels of a request topic; `arm` and `method` as they came, but for what is too long for any name."""
 
     user: str
     conn: str
     arm: str
     method: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether the arm or method may have been longer than it is here; no name is so long."""
+        return max(len(self.arm), len(self.method)) >= LONGEST_SHOWN
 
 
 class PublicTopic(NamedTuple):
@@ -77,13 +84,17 @@ class Topics:
         return PublicTopic(family, arm, below) if family in {"evt", "state", "svc"} and arm else None
 
     def parse_request(self, topic: str) -> RequestTopic | None:
-        """The levels of a request topic; None if their number, the user or the connection is bad."""
+        """The levels of a request topic; None if their number, the user or the connection is bad.
+
+        An arm or method longer than any name is cut: it is kept and shown, and nothing is found under it.
+        """
         if not topic.startswith(self._requests):
             return None
         levels = topic[len(self._requests) :].split("/")
         if len(levels) != len(RequestTopic._fields) or not is_name(levels[0]) or not is_name(levels[1]):
             return None
-        return RequestTopic(*levels)
+        user, conn, arm, method = levels
+        return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN])
 
     def is_reply_of(self, topic: str, user: str) -> bool:
         """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""

@@ -219,16 +219,29 @@ class Acceptor:
         topic = arrival.topic
         address = arrival.address(self._topics)
         reply = self._refusal(arrival, error)
-        self._ledger.audit(
-            at=arrival.at_us, user=topic.user, conn=topic.conn, arm=topic.arm, method=topic.method, id=arrival.id,
-            decision="refused", kind=error.kind,
-        )  # fmt: skip
+        self._ledger.counters.add("request_refused", topic.user)
         fresh = self._ledger.store.known(topic.user, topic.conn, arrival.id) is None if arrival.id else False
         if arrival.remembered and error.retry is not Retry.SAME_ID and fresh:
+            self._audit(arrival, decision="refused", kind=error.kind)
             self._replies.remember(self._request_row(arrival), address, reply)
             self._ledger.store.flush_soon()
         else:
             self._give(arrival, reply)
+            self._note(arrival, decision="refused", kind=error.kind)
+
+    def _audit(self, arrival: Arrival, **entry: object) -> None:
+        """Append what was decided on a request to the audit chain."""
+        topic = arrival.topic
+        self._ledger.audit(
+            at=arrival.at_us, user=topic.user, conn=topic.conn, arm=topic.arm, method=topic.method, id=arrival.id,
+            **entry,
+        )  # fmt: skip
+
+    def _note(self, arrival: Arrival, **entry: object) -> None:
+        """Audit what changed nothing, where the settings ask for it; nobody waits for that."""
+        if self._settings.audit.reads:
+            self._audit(arrival, **entry)
+            self._ledger.store.flush_later()
 
     def _give(self, arrival: Arrival, reply: Reply) -> None:
         """Answer once everything decided so far is committed; nothing is remembered."""
@@ -253,6 +266,7 @@ class Acceptor:
         address = arrival.address(self._topics)
         answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, tuple(arrival.warnings))
         self._ledger.after_commit(partial(self._replies.give, address, answer))
+        self._note(arrival, decision=answer.stage.value)
 
     def _order(self, arrival: Arrival, session: ArmSession, request: Request, outcome: Outcome) -> None:
         """Handles, queries and faults: carried out by the shell, then answered."""
@@ -265,10 +279,7 @@ class Acceptor:
         reply = self._replies.answer(
             (state.rev, state.seq), answer, arrival.id, topic.arm, topic.method, tuple(arrival.warnings)
         )
-        self._ledger.audit(
-            at=arrival.at_us, user=topic.user, conn=topic.conn, arm=topic.arm, method=topic.method, id=arrival.id,
-            decision="done",
-        )  # fmt: skip
+        self._audit(arrival, decision="done")
         self._replies.remember(self._request_row(arrival), address, reply)
         self._ledger.store.flush_soon()
 

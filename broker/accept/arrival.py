@@ -56,7 +56,8 @@ class Arrival:
         else:
             kept = (self.params, self.envelope.if_rev, self.envelope.valid_for_ms or 0)
             content = _fingerprint_encoder.encode(kept)
-        return blake2b(f"{self.topic.arm}/{self.topic.method}/".encode() + content, digest_size=16).digest()
+        asked = self.message.topic if self.topic.cut else f"{self.topic.arm}/{self.topic.method}/"
+        return blake2b(asked.encode() + content, digest_size=16).digest()
 
     def address(self, topics: Topics) -> Address:
         """Where the reply goes: the Response Topic if it is the user's, else the topic of the id."""

@@ -47,6 +47,12 @@ class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strict: bool = False
 
 
+class AuditSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the audit holds beside changes and refused changes: with `reads` every read, dry run and their refusals."""
+
+    reads: bool = False
+
+
 class SimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`faults` allows SimFault; `latency_ms` is how long a simulated arm takes."""
 
@@ -111,6 +117,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mqtt: MqttSettings = MqttSettings()
     store: StoreSettings = StoreSettings()
     checks: CheckSettings = CheckSettings()
+    audit: AuditSettings = AuditSettings()
     sim: SimSettings = SimSettings()
     clients: dict[str, ClientSettings] = {}
     arm_defaults: ArmDefaults = ArmDefaults()

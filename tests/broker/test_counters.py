@@ -8,7 +8,7 @@ from structlog.testing import LogCapture
 
 from broker.counters import COUNTERS, LOG_EVERY_S, USERS_MOST, Counters
 
-NAMES = {"request_dropped", "request_failed", "publication_refused"}
+NAMES = {"request_dropped", "request_failed", "request_refused", "publication_refused"}
 
 
 class Bench:

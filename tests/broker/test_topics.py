@@ -3,6 +3,7 @@
 import pytest
 
 from broker.topics import PublicTopic, RequestTopic, Topics, is_leaf, is_name, user_of
+from handlers.rpc_table import RPC_TABLE
 
 TOPICS = Topics("plant/north")
 
@@ -37,6 +38,18 @@ def test_requests_are_parsed_by_their_exact_levels() -> None:
     for bad in ("req/u/c/r1", "req/u/c/r1/Get/x", "req//c/r1/Get", "req/u/@/r1/Get", "res/u/c/r1/Get"):
         assert TOPICS.parse_request(f"plant/north/v1/{bad}") is None
     assert TOPICS.parse_request("other/v1/req/u/c/r1/Get") is None
+
+
+def test_what_is_too_long_for_a_name_is_cut_and_says_so() -> None:
+    whole = TOPICS.parse_request(f"plant/north/v1/req/u/c/{'a' * 63}/{'m' * 63}")
+    assert whole == RequestTopic("u", "c", "a" * 63, "m" * 63)
+    assert not whole.cut
+    for arm, method in (("a" * 64, "Get"), ("r1", "m" * 60_000), ("a" * 70, "m" * 70)):
+        cut = TOPICS.parse_request(f"plant/north/v1/req/u/c/{arm}/{method}")
+        assert cut == RequestTopic("u", "c", arm[:64], method[:64])
+        assert cut.cut
+        assert not is_name(cut.arm) or cut.method not in RPC_TABLE
+    assert max(map(len, RPC_TABLE)) < 64
 
 
 def test_a_response_topic_has_to_be_the_users_own() -> None:

@@ -212,7 +212,9 @@ async def test_the_service_survives_and_answers(hostile: HostilePlant, vector: d
         send(hostile.server, vector)
         if vector["expect"] == "rejected":
             check_rejected(vector, await reply_to(vector, sam))
-            assert hostile.books() == {**before, "audit": before["audit"] + 1}
+            after = hostile.books()
+            assert {**after, "audit": 0} == {**before, "audit": 0}
+            assert after["audit"] - before["audit"] <= 1
         elif vector["expect"] == "accepted":
             reply = await reply_to(vector, sam)
             names = {warning["name"] for warning in reply["warnings"]} - {"ROUNDED"}
