@@ -26,6 +26,7 @@ from broker.link.mqttium_link import MqttiumLink
 from broker.publish.outbox import Outbox
 from broker.record.replies import JSON, Replies
 from broker.settings import REAPPLY, Settings
+from broker.settings.password import Password
 from broker.settle.authority import Authorities
 from broker.settle.drift import Drift
 from broker.settle.queues import Queues
@@ -248,7 +249,7 @@ class Service:
             client_id=self._settings.client_id,
             filters=(self._topics.request_filter,),
             user=mqtt.user,
-            password=self._settings.password(),
+            read_password=Password(self._settings),
             ca_file=self._settings.ca_path,
             will=Will(self._topics.service(self._settings.instance), JSON.encode_document(offline)),
         )

@@ -137,7 +137,9 @@ class MemoryLink:
         for callback in self._callbacks:
             callback(present)
 
-    def deliver(self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False) -> None:
+    def deliver(
+        self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False, expiry_s: int | None = None
+    ) -> None:
         """Let a message come."""
         message = InboundMessage(
             topic=f"{self.prefix}{topic}",
@@ -147,8 +149,9 @@ class MemoryLink:
             content_type="",
             response_topic="",
             correlation=b"",
-            expiry_s=None,
+            expiry_s=expiry_s,
             handle=None,
+            received_s=self._loop.time(),
         )
         self.delivered.append(message)
         self._inbox.put_nowait(message)

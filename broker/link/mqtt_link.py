@@ -1,5 +1,6 @@
 """What the service asks of the code that speaks MQTT for it, and the records that cross that border."""
 
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -66,6 +67,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to connect; times in seconds.
 
     `url` is `mqtt://host[:port]` or `mqtts://host[:port]`. `ca_file` replaces the system's certificate authorities.
+    `read_password`, where it is given, is asked for the password at each attempt to connect.
     `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
     then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
     `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
@@ -85,9 +87,17 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     retry_first_s: float = 0.2
     retry_max_s: float = 10.0
     retained: bool = False
+    read_password: Callable[[], str] | None = None
 
     def __repr__(self) -> str:
         return f"LinkConfig(url={self.url!r}, client_id={self.client_id!r}, user={self.user!r})"
+
+
+def with_password_of_now(config: LinkConfig) -> LinkConfig:
+    """The configuration for one attempt to connect: with the password as it is now."""
+    if config.read_password is None:
+        return config
+    return msgspec.structs.replace(config, password=config.read_password(), read_password=None)
 
 
 class ServerAddress(msgspec.Struct, frozen=True):
@@ -119,6 +129,8 @@ class InboundMessage(msgspec.Struct, frozen=True, gc=False):
 
     `expiry_s` is the Message Expiry Interval left, None without one. `handle` is what `ack` needs to know,
     the connection the message came on included; it means nothing to others.
+    `received_s` is when it was received, in seconds of the event loop's clock. Where that says nothing of how long it
+    waited before, `sent_after_s` bounds it: it was not sent before then (-inf: nobody knows); the link leaves it None.
     """
 
     topic: str
@@ -130,6 +142,9 @@ class InboundMessage(msgspec.Struct, frozen=True, gc=False):
     correlation: bytes
     expiry_s: int | None
     handle: object
+    received_s: float = math.inf
+    """Infinite where no link says: then it counts as received when it is looked at."""
+    sent_after_s: float | None = None
 
 
 class LinkCounts(msgspec.Struct):

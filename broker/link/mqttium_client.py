@@ -104,7 +104,7 @@ def build_properties(content_type: str, expiry_s: int, correlation: bytes) -> Pr
     return Properties(values)
 
 
-def inbound(client: AsyncClient, message: Message) -> InboundMessage:
+def inbound(client: AsyncClient, message: Message, received_s: float) -> InboundMessage:
     """The record of a message that `client` delivered."""
     get = (message.properties or _NO_PROPERTIES).get
     return InboundMessage(
@@ -117,6 +117,7 @@ def inbound(client: AsyncClient, message: Message) -> InboundMessage:
         get("correlation_data", b""),
         get("message_expiry_interval"),
         (client, message),
+        received_s,
     )
 
 

@@ -28,6 +28,7 @@ from broker.link.mqtt_link import (
     LinkUnreachableError,
     Receipt,
     parse_url,
+    with_password_of_now,
 )
 from broker.link.mqttium_client import (
     QOS_1,
@@ -121,6 +122,7 @@ class MqttiumLink:
 
     async def messages(self) -> AsyncIterator[InboundMessage]:
         """The messages, over all connections, until `close`."""
+        loop = asyncio.get_running_loop()
         while not self._closed:
             self._raise_if_ended()
             connection = self._connection
@@ -131,7 +133,7 @@ class MqttiumLink:
             client = connection.client
             async for message in client.messages():
                 if client.is_connected:
-                    yield inbound(client, message)
+                    yield inbound(client, message, loop.time())
             await connection.lost.wait()
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
@@ -226,7 +228,8 @@ class MqttiumLink:
 
     async def _connect(self, tls: ssl.SSLContext | None, timeout_s: float) -> bool:
         """Make one connection, subscribed; return whether the session was present."""
-        client = build_client(self._config)
+        config = with_password_of_now(self._config)
+        client = build_client(config)
         connection = _Connection(client, asyncio.get_running_loop().time())
         address = self._address
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ from broker.link.mqtt_link import (
 )
 from tests.fake_server import DISCONNECT, FakeServer
 from tests.links import PATIENCE_S, LinkMaker, holder, payloads, peer, settled, take, until
-from tests.mosquitto import SHIPPED, Mosquitto, free_port
+from tests.mosquitto import SHIPPED, Mosquitto, free_port, make_plant, write_passwords
 from tests.raw_publish import frame
 from tests.tcp_proxy import TcpProxy
 
@@ -246,3 +247,28 @@ async def test_a_session_taken_over_ends_the_link(make_link: LinkMaker, name: st
         assert len(server.peers) == 1
         with pytest.raises(LinkDownError):
             link.publish(f"{name}/b", b"1")
+
+
+async def test_each_attempt_asks_for_the_password_of_now(tmp_path: Path, make_link: LinkMaker, name: str) -> None:
+    server = make_plant(tmp_path).start()
+    known, asked = server.passwords["svc"], []
+
+    def read() -> str:
+        asked.append(known)
+        return known
+
+    try:
+        link = make_link(
+            LinkConfig(url=server.url, client_id=name, filters=("a",), user="svc", read_password=read, retry_max_s=0.2)
+        )
+        await link.open()
+        server.stop()
+        write_passwords(tmp_path / "passwords", {**server.passwords, "svc": "another"})
+        server.start()
+        await until(lambda: server.log.count("not authorised") > 1)
+        assert not link.connected
+        known = "another"
+        await until(lambda: link.connected)
+        assert asked[-1] == "another"
+    finally:
+        server.stop()

@@ -69,6 +69,7 @@ async def test_properties_come_in(link: MqttLink, mosquitto: Mosquitto, name: st
     properties.ResponseTopic = f"{name}/res"
     properties.CorrelationData = b"\x01\x00"
     properties.MessageExpiryInterval = 60
+    began_s = asyncio.get_running_loop().time()
     async with peer(mosquitto.port) as plc:
         await plc.publish(f"{name}/in", "1", qos=1, properties=properties)
         await plc.publish(f"{name}/in", "2", qos=1)
@@ -82,6 +83,8 @@ async def test_properties_come_in(link: MqttLink, mosquitto: Mosquitto, name: st
     assert 58 <= full.expiry_s <= 60
     assert (bare.topic, bare.payload, bare.content_type, bare.response_topic) == (f"{name}/in", b"2", "", "")
     assert (bare.correlation, bare.expiry_s) == (b"", None)
+    assert began_s <= full.received_s <= bare.received_s <= asyncio.get_running_loop().time()
+    assert (full.sent_after_s, bare.sent_after_s) == (None, None)
 
 
 async def test_an_mqtt_3_1_1_publisher_is_read(link: MqttLink, mosquitto: Mosquitto, name: str) -> None:
