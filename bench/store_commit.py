@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import mean, quantiles
 
 from broker.store.batch import Batch
+from broker.store.history import own_anchor
 from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, ItemRow, RequestRow, RequestUpdate
 from broker.store.schema import connect, migrate
-from broker.store.statements import AuditHead
 from broker.store.store import Store
 from broker.store.writer import Writer
 
@@ -122,7 +122,7 @@ def main() -> None:
         path = Path(name) / "bench.sqlite3"
         connection = connect(path)
         migrate(connection, path)
-        writer = Writer(connection, AuditHead(0, bytes(32)))
+        writer = Writer(connection, own_anchor(connection))
         first = 1
         for size, count in ((1, 2_000), (8, 8_000), (32, 16_000), (128, 16_000)):
             making, storing = zip(*run(writer, first, count, size), strict=True)

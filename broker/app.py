@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -24,9 +24,25 @@ RETEST_S = 2.0
 """How often a full store is tried again."""
 
 
-async def serve(settings: Settings, clock: Clock | None = None, reread: Reread | None = None) -> int:
+class Start(NamedTuple):
+    """How a run begins: `blame` counts an unclean end before it against what is found open.
+
+    `accept_lost`: somebody decided to go on with a store that knows less than it did.
+    """
+
+    blame: bool = True
+    accept_lost: bool = False
+
+
+PLAIN = Start()
+
+
+async def serve(
+    settings: Settings, clock: Clock | None = None, reread: Reread | None = None, *, accept_lost: bool = False
+) -> int:
     """Run until SIGTERM or SIGINT, with `reread` at each SIGHUP; the exit code of the process.
 
+    `accept_lost`: somebody decided to go on with a store that knows less than it did.
     A full store ends a run after its requests are answered; the next one begins when the store takes a write again.
     """
     stop = asyncio.Event()
@@ -36,16 +52,16 @@ async def serve(settings: Settings, clock: Clock | None = None, reread: Reread |
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
-        return await _serve(reload, clock or Clock(), stop)
+        return await _serve(reload, clock or Clock(), stop, accept_lost=accept_lost)
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
 
 
-async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event) -> int:
+async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, *, accept_lost: bool) -> int:
     blame = True
     while not stop.is_set():
-        cause = await _cause_of_end(reload, clock, stop, blame=blame)
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, Start(blame, accept_lost), reload))
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
@@ -58,10 +74,10 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event) -> int:
     return EXIT_OK
 
 
-async def _cause_of_end(reload: Reload, clock: Clock, stop: asyncio.Event, *, blame: bool) -> Exception | None:
-    """Run once; the error that ended the run, None if it was `stop`. What nobody foresaw is raised."""
+async def _cause_of_end(run: Coroutine[Any, Any, None]) -> Exception | None:
+    """Run once; the error that ended the run, None if it was told to. What nobody foresaw is raised."""
     try:
-        await run_once(reload.settings, clock, stop, blame=blame, reload=reload)
+        await run
     except Exception as error:
         foreseen = _foreseen(error)
         if foreseen is None:
@@ -79,12 +95,11 @@ def _foreseen(error: BaseException) -> Exception | None:
 
 
 async def run_once(
-    settings: Settings, clock: Clock, stop: asyncio.Event, *, blame: bool = True, reload: Reload | None = None
+    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
 ) -> None:
     """One run on what the store holds, until `stop` or a failure; follows what `reload` reads meanwhile.
 
-    An end that nobody foresaw is stored as unclean; with `blame` this start counts an unclean one against what it
-    finds open.
+    An end that nobody foresaw is stored as unclean.
 
     Raises:
         StoreError: the store cannot be opened, or failed.
@@ -92,10 +107,10 @@ async def run_once(
         ArmError: the settings of an arm cannot be used.
         SettingsError: a file that the settings name cannot be used.
     """
-    store = Store.open(settings.data_dir, clock.now_us)
+    store = Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost)
     clean = True
     try:
-        loaded = store.load(blame=blame)
+        loaded = store.load(blame=how.blame)
         clock.not_before(loaded.last_time_us)
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()

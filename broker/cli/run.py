@@ -58,6 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--sim-latency", type=_milliseconds, metavar="MS", help="how long an arm takes (default: 25)")
     form.add_argument("--sim-faults", action="store_true", default=None, help="allow SimFault")
     form.add_argument("--root", help="first levels of every topic (default: armbroker)")
+    parser.add_argument(
+        "--accept-lost-history",
+        action="store_true",
+        default=None,
+        help="serve a store that knows less than its anchor or its arms, in a higher epoch; goes to the audit",
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to log, as JSON lines on standard error")
     return parser
 
@@ -79,6 +85,7 @@ class Asked(NamedTuple):
 
     settings: Settings
     reread: "Reread | None" = None
+    accept_lost: bool = False
 
 
 def asked_of(arguments: list[str]) -> Asked:
@@ -91,6 +98,7 @@ def asked_of(arguments: list[str]) -> Asked:
     parser = _parser()
     given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
     log_level: str | None = given.pop("log_level", None)
+    accept_lost: bool = given.pop("accept_lost_history", False)
     config: Path | None = given.pop("config", None)
     if config is not None and given:
         parser.error(f"--config and --{next(iter(given)).replace('_', '-')} exclude each other: set it in {config}")
@@ -100,7 +108,7 @@ def asked_of(arguments: list[str]) -> Asked:
         from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no service
 
         reread = partial(_read, config, log_level)
-        return Asked(reread(Clock().now_us()).settings, reread)
+        return Asked(reread(Clock().now_us()).settings, reread, accept_lost)
     settings = quick(
         given["mqtt"],
         given.get("data", Path("data")),
@@ -109,22 +117,22 @@ def asked_of(arguments: list[str]) -> Asked:
         faults=given.get("sim_faults", False),
         root=given.get("root", "armbroker"),
     )
-    return Asked(_with(settings, log_level))
+    return Asked(_with(settings, log_level), accept_lost=accept_lost)
 
 
 def run(arguments: list[str]) -> int:
     """Serve until told to end; returns the exit code."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the service can follow it, a reload must not end the process
     try:
-        settings, reread = asked_of(arguments)
+        asked = asked_of(arguments)
     except SettingsError as error:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
     from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
     from broker.app import serve  # noqa: PLC0415 - likewise
 
-    logs.set_up(settings.log_level)
+    logs.set_up(asked.settings.log_level)
     try:
-        return asyncio.run(serve(settings, reread=reread))
+        return asyncio.run(serve(asked.settings, reread=asked.reread, accept_lost=asked.accept_lost))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

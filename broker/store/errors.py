@@ -27,6 +27,10 @@ class StoreBrokenError(StoreError):
     """The store can no longer be trusted: end the process, never try again on the same connection."""
 
 
+class HistoryLostError(StoreBrokenError):
+    """The store knows less than its anchor or its arms, so that it would tell other things under the same numbers."""
+
+
 def store_error(error: BaseException) -> StoreError:
     """What an error met while reading or writing the file means; anything but a full disk breaks the store."""
     if isinstance(error, StoreError):

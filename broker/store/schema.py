@@ -92,8 +92,18 @@ _VERSION_3 = (
     )""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+# What names the store, and counts its commits, for the anchor outside of it.
+_VERSION_4 = (
+    "ALTER TABLE service ADD COLUMN store TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE service ADD COLUMN commits INTEGER NOT NULL DEFAULT 0",
+    "UPDATE service SET store = lower(hex(randomblob(16)))",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
+
+ANCHORED_VERSION = 4
+"""From this version on a file has an anchor beside it."""
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -96,7 +96,8 @@ PUT_FIRST = _replace("first_value", FirstRow.__struct_fields__)
 SET_META = _replace("meta", ("key", "value"))
 ADD_AUDIT = _insert("audit", ("n", "prev", "entry", "hash"))
 RAISE_EPOCH = "UPDATE service SET epoch = max(epoch, ?)"
-SAW_TIME = "UPDATE service SET last_time_us = max(last_time_us, ?)"
+COUNT = "UPDATE service SET commits = commits + 1, last_time_us = max(last_time_us, ?) RETURNING store, epoch, commits"
+"""Ends every transaction that writes; takes the latest time in it."""
 
 _SIZES = (64, 16, 4, 1)
 """Rows of one statement; each size of each kind is prepared once."""
@@ -122,7 +123,6 @@ class BatchWriter:
         """Execute the batch inside the open transaction; after an error only a new writer may go on."""
         for statement, rows in self._statements(batch):
             self._execute(statement, rows)
-        self._connection.execute(SAW_TIME, (batch.last_time_us,))
         if batch.epochs:
             self._connection.execute(RAISE_EPOCH, (max(batch.epochs),))
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from broker.store.audit import audit_head, write_anchor
+from broker.store.anchor import AnchorFile
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
+from broker.store.history import check_history, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
+from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
 from broker.store.rows import Loaded, Purged
 from broker.store.schema import connect, migrate
@@ -26,39 +28,56 @@ _PROBE_BYTES = 1024 * 1024
 class Store(GroupCommit):
     """One directory's store. Made by `open`; everything but the writer thread runs on the event loop's thread."""
 
-    def __init__(self, path: Path, lock: DirectoryLock, writer: Writer, now: Callable[[], int], *, whole: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        lock: DirectoryLock,
+        writer: Writer,
+        anchor: AnchorFile,
+        now: Callable[[], int],
+        *,
+        whole: bool,
+    ) -> None:
         super().__init__(path, writer)
         self._path = path
         self._lock = lock
+        self._anchor = anchor
+        anchor.report = self._fail_from_thread
         self._now = now
         self._scrub = Scrub(path, self._fail_from_thread)
         self._whole = whole
         self._closed = False
 
     @classmethod
-    def open(cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES) -> "Store":
+    def open(
+        cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES, accept_lost: bool = False
+    ) -> "Store":
         """Lock, create or migrate, check and try the store; blocks. `now` gives µs since 1970.
 
         A file above `whole_bytes` is checked in part now, and as a whole in the background
-        once the event loop runs.
+        once the event loop runs. `accept_lost`: somebody decided to go on with a store that knows less than it did.
 
         Raises:
             StoreLockedError: another process holds the directory.
             StoreVersionError: not our file, or a newer one.
             StoreFullError: it cannot be written.
+            HistoryLostError: it knows less than the anchor beside it.
             StoreBrokenError: a setting or a check failed.
         """
         lock = DirectoryLock(directory)
         connection: sqlite3.Connection | None = None
         path = directory / FILE
         try:
+            generation, lost = check_history(directory, path, accept=accept_lost)
             connection = connect(path)
             migrate(connection, path)
             whole = check_at_start(connection, path, whole_bytes)
             _write_probe(connection, directory)
-            head = audit_head(connection)
-            write_anchor(directory, head)
-            store = cls(path, lock, Writer(connection, head), now, whole=whole)
+            if lost is not None:
+                accept_lost_history(connection, lost, now())
+            own = own_anchor(connection)
+            anchor = AnchorFile(directory, own, generation)
+            store = cls(path, lock, Writer(connection, own, anchor.keep), anchor, now, whole=whole)
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -92,7 +111,7 @@ class Store(GroupCommit):
         return True
 
     async def purge(self, now_us: int) -> Purged:
-        """Remove what need not be kept any longer, in small transactions between the others, and anchor the audit.
+        """Remove what need not be kept any longer, in small transactions between the others.
 
         Raises:
             StoreError: the store failed.
@@ -105,7 +124,6 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule.table] += count
-            await asyncio.wrap_future(self._writer.run(self._anchor))
         except (StoreError, OSError) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
@@ -128,19 +146,16 @@ class Store(GroupCommit):
         self._scrub.stop()
         self._drain()
         self._stop()
-        if self._error is None:
-            if clean:
-                self._writer.run(partial(_mark_clean, self._now())).result()
-            self._writer.run(self._anchor).result()
+        if self._error is None and clean:
+            self._writer.run(partial(_mark_clean, self._now())).result()
         super().close()
         try:
             self._writer.close()
+            self._anchor.close()
+        except OSError as error:
+            raise store_error(error) from error
         finally:
             self._lock.release()
-
-    def _anchor(self, connection: sqlite3.Connection) -> None:
-        """Runs in the writer thread, so that no two anchors are written at once."""
-        write_anchor(self._path.parent, audit_head(connection))
 
     def _loop_runs(self) -> None:
         if not self._whole:

@@ -4,21 +4,30 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
+from broker.store.anchor import Anchor
 from broker.store.batch import Batch
 from broker.store.errors import StoreError, store_error
-from broker.store.statements import AuditHead, BatchWriter
+from broker.store.statements import COUNT, AuditHead, BatchWriter
 
 T = TypeVar("T")
+Keep = Callable[[Anchor], None]
+"""Anchors a commit outside the file, before anybody is told of it."""
 
 
 class Writer:
-    """Runs one transaction after another on its own connection; after the first failure it refuses all others."""
+    """Runs one transaction after another on its own connection; after the first failure it refuses all others.
 
-    def __init__(self, connection: sqlite3.Connection, head: AuditHead) -> None:
+    `known` is what the file knows.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: Anchor, keep: Keep = lambda _: None) -> None:
         self._connection = connection
-        self._batches = BatchWriter(connection, head)
+        self._batches = BatchWriter(connection, AuditHead(known.audit, known.audit_hash))
+        self._keep = keep
+        self._store, self._epoch, self._commits, self._requests, self._changes = known[:5]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._error: StoreError | None = None
 
@@ -28,11 +37,11 @@ class Writer:
 
     def commit(self, batch: Batch) -> Future[None]:
         """Commit a batch; the future ends after the COMMIT, or with a StoreError."""
-        return self._thread.submit(self._transact, lambda _: self._batches.write(batch))
+        return self._thread.submit(self._transact, partial(self._write, batch), batch.last_time_us)
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run a short piece of work in a transaction of its own; fails with a StoreError."""
-        return self._thread.submit(self._transact, work)
+        return self._thread.submit(self._transact, partial(self._work, work), 0)
 
     def close(self) -> None:
         """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
@@ -45,13 +54,30 @@ class Writer:
         finally:
             self._connection.close()
 
-    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, batch: Batch) -> None:
+        self._batches.write(batch)
+        self._requests = next(reversed(batch.requests), self._requests)
+        if batch.changes:
+            self._changes = batch.changes[-1].n
+        if batch.epochs:
+            self._epoch = max(self._epoch, *batch.epochs)
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        result = work(self._connection)
+        (self._epoch,) = self._connection.execute("SELECT epoch FROM service").fetchone()
+        return result
+
+    def _transact(self, work: Callable[[], T], time_us: int) -> T:
         if self._error is not None:
             raise self._error
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            result = work(self._connection)
+            result = work()
+            self._connection.execute(COUNT, (time_us,))
             self._connection.execute("COMMIT")
+            self._commits += 1
+            numbers = (self._epoch, self._commits, self._requests, self._changes)
+            self._keep(Anchor(self._store, *numbers, *self._batches.head))
         except Exception as error:
             self._error = store_error(error)
             if self._connection.in_transaction:

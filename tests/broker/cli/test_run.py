@@ -20,7 +20,8 @@ def test_the_quick_form() -> None:
 
 
 def test_the_quick_form_has_defaults() -> None:
-    settings, reread = asked_of(["--mqtt", "mqtt://127.0.0.1"])
+    settings, reread, accept_lost = asked_of(["--mqtt", "mqtt://127.0.0.1"])
+    assert not accept_lost
     assert reread is None
     assert len(settings.arm) == 3
     assert settings.sim.latency_ms == 25
@@ -30,7 +31,8 @@ def test_the_quick_form_has_defaults() -> None:
 def test_a_settings_file_and_a_log_level(tmp_path: Path) -> None:
     file = tmp_path / "fleet.toml"
     file.write_text('[[arm]]\nid = "left"\nmodel = "gen3_lite"\n')
-    settings, reread = asked_of(["--config", str(file), "--log-level", "warning"])
+    settings, reread, accept_lost = asked_of(["--config", str(file), "--log-level", "warning", "--accept-lost-history"])
+    assert accept_lost
     assert reread is not None
     assert reread(0).settings == settings
     assert [arm.id for arm in settings.arm] == ["left"]

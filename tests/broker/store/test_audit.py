@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.store.audit import ANCHOR, check_audit
+from broker.store.audit import check_audit
 from broker.store.errors import StoreBrokenError
 from broker.store.store import FILE, Store
 
@@ -55,8 +55,8 @@ def test_the_chain_goes_on_after_a_restart(directory: Path) -> None:
         ("UPDATE audit SET prev = zeroblob(32) WHERE n = 2", "audit entry 2 was changed"),
         ("DELETE FROM audit WHERE n = 1", "audit entry 1 is missing"),
         ("DELETE FROM audit WHERE n = 2", "audit entry 2 is missing"),
-        ("DELETE FROM audit WHERE n = 3", "audit entry 3 is not the one in"),
-        ("DELETE FROM audit", "audit entry 3 is not the one in"),
+        ("DELETE FROM audit WHERE n = 3", "audit entry 3 of .* is not the one in"),
+        ("DELETE FROM audit", "audit entry 3 of .* is not the one in"),
     ],
 )
 def test_an_edit_or_a_cut_is_found(directory: Path, statement: str, message: str) -> None:
@@ -73,19 +73,7 @@ def test_a_chain_written_anew_is_found_by_the_anchor(directory: Path) -> None:
         new = hashlib.sha256((3).to_bytes(8, "big") + prev + b"forged").digest()
         connection.execute("INSERT INTO audit VALUES (3, ?, ?, ?)", (prev, b"forged", new))
         check_audit(connection, 0, 3)
-    with pytest.raises(StoreBrokenError, match="audit entry 3 is not the one in"):
-        Store.open(directory, lambda: 0)
-
-
-def test_a_restored_file_is_accepted_without_the_anchor(directory: Path) -> None:
-    edit(directory, "DELETE FROM audit WHERE n = 3")
-    (directory / ANCHOR).unlink()
-    Store.open(directory, lambda: 0).close()
-
-
-def test_an_unreadable_anchor_is_refused(directory: Path) -> None:
-    (directory / ANCHOR).write_bytes(b"{}")
-    with pytest.raises(StoreBrokenError, match=ANCHOR):
+    with pytest.raises(StoreBrokenError, match=r"audit entry 3 of .* is not the one in"):
         Store.open(directory, lambda: 0)
 
 

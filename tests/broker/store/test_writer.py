@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from broker.store.batch import Batch
-from broker.store.digest import AUDIT_START
 from broker.store.errors import StoreBrokenError
+from broker.store.history import own_anchor
 from broker.store.rows import ArmRow
 from broker.store.schema import connect, migrate
-from broker.store.statements import AuditHead
 from broker.store.writer import Writer
 
 
@@ -18,7 +17,7 @@ def writer(tmp_path: Path) -> Iterator[Writer]:
     path = tmp_path / "file"
     connection = connect(path)
     migrate(connection, path)
-    writer = Writer(connection, AuditHead(0, AUDIT_START))
+    writer = Writer(connection, own_anchor(connection))
     yield writer
     writer.close()
 

@@ -1,0 +1,69 @@
+"""What becomes of a store that goes on from an earlier time than it had reached.
+
+Its arms went on without it: nothing that it wanted then is sent to them unless somebody confirms it, and its numbers go
+on in an epoch above all that may have been told.
+"""
+
+import os
+import pwd
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from broker.store.audit import audit_head
+from broker.store.batch import Batch
+from broker.store.history import Lost
+from broker.store.reader import columns, maker
+from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate
+from broker.store.statements import COUNT, BatchWriter
+
+RESTORED_KEY = "restored/"
+"""What the key of an arm begins with in the small values: the value is the newest revision that was restored."""
+EPOCHS_APART = 1_000
+"""How far the epoch is raised above the highest that is known: more starts than that were hardly forgotten."""
+
+# ruff: noqa: S608 - every statement is built from constants
+_OPEN_SETS = (
+    f"SELECT {columns(ChangeRow)} FROM change WHERE state NOT IN ('settled', 'held') AND verb = 'set' "
+    "AND key <> 'control_mode' ORDER BY n"
+)
+
+
+def operator() -> str:
+    """Who runs this process, for the audit."""
+    uid = os.getuid()
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} ({uid})"
+    except KeyError:
+        return str(uid)
+
+
+def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **entry: Any) -> int:
+    """Raise the epoch above `epoch` and the file's own, hold what waits, write an audit entry; the new epoch.
+
+    One transaction; modes, Resets and what restores an arm are never started after a restart anyway.
+    """
+    (own,) = connection.execute("SELECT epoch FROM service").fetchone()
+    raised: int = max(own, epoch) + EPOCHS_APART
+    batch = Batch()
+    for change in map(maker(ChangeRow), connection.execute(_OPEN_SETS).fetchall()):
+        batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
+    for arm, rev in connection.execute("SELECT arm, rev FROM arm").fetchall():
+        batch.set_meta(RESTORED_KEY + arm, str(rev))
+    batch.raise_epoch(raised)
+    batch.audit(msgspec.json.encode({"at": now_us, **entry, "by": operator(), "epoch": raised}))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        BatchWriter(connection, audit_head(connection)).write(batch)
+        connection.execute(COUNT, (now_us,))
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    return raised
+
+
+def accept_lost_history(connection: sqlite3.Connection, lost: Lost, now_us: int) -> None:
+    """Go on with a store that knows less than it did, because somebody said so."""
+    go_on_from_here(connection, lost.epoch, now_us, decision="lost_history_accepted", reason=lost.why)
