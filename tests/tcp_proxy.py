@@ -8,14 +8,14 @@ PUBACK = 0x40
 
 
 class TcpProxy:
-    """Forwards connections to port `target` of 127.0.0.1.
+    """Forwards connections from `port` (0: any that is free) to port `target` of 127.0.0.1.
 
     `sent` holds what each connection's client sent; while `refusing`, connections are aborted and counted in
     `refused`; while `forwarding` is not set, what clients send is kept back.
     """
 
-    def __init__(self, target: int) -> None:
-        self.port = 0
+    def __init__(self, target: int, port: int = 0) -> None:
+        self.port = port
         self.sent: list[bytearray] = []
         self.refusing = False
         self.refused = 0
@@ -32,7 +32,7 @@ class TcpProxy:
         return f"mqtt://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

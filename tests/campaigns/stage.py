@@ -16,7 +16,8 @@ from devices.simulated.store import JOURNAL, Entry
 from tests.campaigns.defects import VARIABLE
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.journey.processes import ServiceProcess
-from tests.mosquitto import Mosquitto
+from tests.mosquitto import Mosquitto, free_port
+from tests.tcp_proxy import TcpProxy
 
 PATIENCE_S = 2.0
 """Without a reply for so long the same request is sent again, with the same id."""
@@ -46,19 +47,28 @@ class Taken(NamedTuple):
 class Stage:
     """One MQTT server, one service, users `u0`, `u1`, ... and a monitor; every request asks for a number of its own.
 
-    So the journal of the arms tells how often each request was carried out.
+    So the journal of the arms tells how often each request was carried out. With `proxied` the service reaches the MQTT
+    server through `proxy`.
     """
 
     def __init__(
         self, folder: Path, seed: float, *, arms: int = 3, users: int = 4, defect: str = "", config: str = "",
-        port: int = 0, latency_ms: float = 2, more: str = "",
+        proxied: bool = False, latency_ms: float = 2, more: str = "",
     ) -> None:  # fmt: skip
         self.dice = dice_of(seed)
         self.arms = [f"r{number}" for number in range(1, arms + 1)]
         self.server = Mosquitto(folder, config) if config else Mosquitto(folder)
+        self.proxy = TcpProxy(self.server.port, free_port()) if proxied else None
         module = "tests.campaigns.defects" if defect else "broker"
         self.process = ServiceProcess(
-            self.server, folder, "stage", self.arms, latency_ms=latency_ms, module=module, more=more, port=port
+            self.server,
+            folder,
+            "stage",
+            self.arms,
+            latency_ms=latency_ms,
+            module=module,
+            more=more,
+            port=self.proxy.port if self.proxy else 0,
         )
         self._defect = defect
         self.users = [
@@ -85,6 +95,8 @@ class Stage:
         self.server.start()
         try:
             async with contextlib.AsyncExitStack() as stack:
+                if self.proxy is not None:
+                    await stack.enter_async_context(self.proxy)
                 for person in (self.monitor, *self.users):
                     await stack.enter_async_context(person)
                 yield self

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import kill, syscall
+from tests.campaigns import kill, syscall, together
 from tests.campaigns.figures import Figures
 
 
@@ -23,5 +23,8 @@ class CampaignRow(NamedTuple):
 
 CAMPAIGNS: dict[str, CampaignRow] = {
     "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
+    "all": CampaignRow(
+        "everything at once: kills, lost links and servers, faulty arms", together.run, "commit_late", 300, 8
+    ),
     "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
 }
