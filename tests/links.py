@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 import aiomqtt
 import msgspec
 
+from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import InboundMessage, LinkConfig, MqttLink, Receipt
 from broker.link.mqttium_link import MqttiumLink
 from tests.mosquitto import ROOT
 
 LinkMaker = Callable[[LinkConfig], MqttLink]
 
-LINKS: dict[str, LinkMaker] = {"mqttium": MqttiumLink}
+LINKS: dict[str, LinkMaker] = {"own": Mqtt5Link, "mqttium": MqttiumLink}
 """Every link; the tests in tests/broker/test_mqtt_link*.py hold for each."""
 
 PATIENCE_S = 20.0

@@ -80,6 +80,16 @@ class MemoryLink:
         while (message := await self._inbox.get()) is not None:
             yield message
 
+    async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
+        """See `MqttLink`."""
+        ended = False
+        while not ended:
+            batch = [await self._inbox.get()]
+            while not self._inbox.empty():
+                batch.append(self._inbox.get_nowait())
+            ended = None in batch
+            yield [message for message in batch if message is not None]
+
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink`."""
         self.acked += messages

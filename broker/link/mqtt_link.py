@@ -11,6 +11,9 @@ import msgspec
 
 _RANDOM = random.SystemRandom()
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+OWN_CLIENT = "own"
+CLIENTS = (OWN_CLIENT, "mqttium")
+"""What may speak MQTT for the service: our own client, or the library mqttium where it is installed."""
 UNTOLD_MAX_PACKET = 70_000
 """What to keep to, in bytes, where the MQTT server tells no Maximum Packet Size."""
 
@@ -71,7 +74,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
     then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
     `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
-    every message how it was published.
+    every message how it was published. `client` is the client that speaks MQTT, one of `CLIENTS`.
     """
 
     url: str
@@ -88,6 +91,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     retry_max_s: float = 10.0
     retained: bool = False
     read_password: Callable[[], str] | None = None
+    client: str = OWN_CLIENT
 
     def __repr__(self) -> str:
         return f"LinkConfig(url={self.url!r}, client_id={self.client_id!r}, user={self.user!r})"
@@ -128,7 +132,8 @@ class InboundMessage(msgspec.Struct, frozen=True, gc=False):
     """One message as delivered.
 
     `expiry_s` is the Message Expiry Interval left, None without one. `handle` is what `ack` needs to know,
-    the connection the message came on included; it means nothing to others.
+    the connection the message came on included; it means nothing to others. `response_topic` and `content_type` stand
+    as they came, illegal or not (U+FFFD for what is no UTF-8); an empty Response Topic shows as `blank_response`.
     `received_s` is when it was received, in seconds of the event loop's clock. Where that says nothing of how long it
     waited before, `sent_after_s` bounds it: it was not sent before then (-inf: nobody knows); the link leaves it None.
     """
@@ -145,6 +150,7 @@ class InboundMessage(msgspec.Struct, frozen=True, gc=False):
     received_s: float = math.inf
     """Infinite where no link says: then it counts as received when it is looked at."""
     sent_after_s: float | None = None
+    blank_response: bool = False
 
 
 class LinkCounts(msgspec.Struct):
@@ -153,6 +159,10 @@ class LinkCounts(msgspec.Struct):
     connections: int = 0
     sessions_lost: int = 0
     stale_acks: int = 0
+    unreadable: int = 0
+    """Messages that could not be read; acknowledged and passed over."""
+    out_of_place: int = 0
+    """Other packets that could not be read or that no MQTT server sends; passed over."""
 
 
 class Receipt(Protocol):
@@ -199,6 +209,9 @@ class MqttLink(Protocol):
 
         Raises what ended the link, if it was not `close`: LinkTakenOverError, or what a callback raised.
         """
+
+    def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
+        """As `messages`, but all that came at once together; one iterator of either kind at a time."""
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """Acknowledge `messages`, given in arrival order; one of an earlier connection is dropped and counted."""

@@ -16,7 +16,6 @@ from mqttium.api import AsyncClient, Message, Properties, PublishMessage, Publis
 from broker.link.mqtt_link import (
     InboundMessage,
     LinkConfig,
-    LinkConfigError,
     LinkError,
     LinkRefusedError,
     LinkUnreachableError,
@@ -82,14 +81,6 @@ def build_client(config: LinkConfig) -> AsyncClient:
         max_iterator_messages=_READ_AHEAD_MESSAGES,
         max_iterator_bytes=_READ_AHEAD_BYTES,
     )
-
-
-def build_tls(config: LinkConfig) -> ssl.SSLContext:
-    """TLS with certificate and host name checked; raises LinkConfigError for an unusable CA file."""
-    try:
-        return ssl.create_default_context(cafile=config.ca_file)
-    except OSError as error:
-        raise LinkConfigError(f"mqtt.ca_file: {config.ca_file}: {error}") from None
 
 
 def build_properties(content_type: str, expiry_s: int, correlation: bytes) -> Properties:

@@ -7,28 +7,22 @@ later PUBACK.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 import structlog
-from mqttium import BrokerDisconnectError, FlowControlError, MQTTError, ProtocolError, SubscribeError
+from mqttium import BrokerDisconnectError, FlowControlError, MQTTError, ProtocolError
 from mqttium.api import AsyncClient, Message, Properties
 
+from broker.link.kept_link import ATTEMPT_S, SESSION_TAKEN_OVER, KeptLink
 from broker.link.mqtt_link import (
-    UNTOLD_MAX_PACKET,
-    Backoff,
     InboundMessage,
     LinkConfig,
-    LinkCounts,
     LinkDownError,
-    LinkError,
     LinkFullError,
     LinkRejectedError,
-    LinkTakenOverError,
-    LinkUnreachableError,
     Receipt,
-    parse_url,
-    with_password_of_now,
+    ServerAddress,
 )
 from broker.link.mqttium_client import (
     QOS_1,
@@ -38,87 +32,78 @@ from broker.link.mqttium_client import (
     MqttiumReceipt,
     build_client,
     build_properties,
-    build_tls,
     inbound,
     translated,
 )
 
 _LOG = structlog.get_logger(__name__)
 
-_ATTEMPT_S = 10.0
-_RENEWAL_S = 60.0
-_STABLE_S = 1.0
-"""A connection that lasted this long was a good one: the next loss is retried fast."""
 _CACHED_PROPERTIES = 256
-_CANCEL_AGAIN_S = 0.1
-_SESSION_TAKEN_OVER = 0x8E
 
 
-class _Connection:
-    """One client of mqttium, when it began (s of the loop's clock), whether it resumed a session, its loss and why."""
+class MqttiumConnection:
+    """One client of mqttium, a `KeptConnection`."""
 
-    def __init__(self, client: AsyncClient, began_s: float) -> None:
-        self.client = client
-        self.began_s = began_s
+    def __init__(self, config: LinkConfig) -> None:
+        self.client = client = build_client(config)
+        self.began_s = asyncio.get_running_loop().time()
         self.lost = asyncio.Event()
         self.resumed = False
         self.taken_over = False
+        options = SUBSCRIBE_RETAINED if config.retained else SUBSCRIBE
+        self._config = config
+        self._subscription = [(one, options) for one in config.filters]
         client.on_disconnect = self._on_disconnect
 
+    async def begin(self, address: ServerAddress, tls: ssl.SSLContext | None, timeout_s: float) -> None:
+        """Connect, and subscribe unless the session is there; raises LinkError."""
+        client = self.client
+        try:
+            connack = await client.connect(address.host, address.port, ssl=tls, timeout=timeout_s)
+            self.resumed = connack.session_present
+            if not self.resumed:
+                await client.subscribe(self._subscription, timeout=ATTEMPT_S)
+        except BaseException as error:
+            await client.disconnect()
+            if isinstance(error, (MQTTError, OSError)):
+                raise translated(error, self._config) from error
+            raise
+
+    async def renew(self, timeout_s: float) -> None:
+        """See `KeptConnection.renew`."""
+        try:
+            await self.client.subscribe(self._subscription, timeout=timeout_s)
+        except (MQTTError, OSError) as error:
+            raise translated(error, self._config) from error
+
+    async def end(self, *, will: bool = False) -> None:
+        """See `KeptConnection.end`."""
+        await self.client.disconnect(WITH_WILL if will else 0)
+        self.lost.set()
+
     def _on_disconnect(self, error: BaseException | None) -> None:
-        self.taken_over = isinstance(error, BrokerDisconnectError) and error.reason_code == _SESSION_TAKEN_OVER
+        self.taken_over = isinstance(error, BrokerDisconnectError) and error.reason_code == SESSION_TAKEN_OVER
         if error is not None:
             _LOG.warning("mqtt_connection_lost", cause=str(error))
         self.lost.set()
 
 
-class MqttiumLink:
+class MqttiumLink(KeptLink[MqttiumConnection]):
     """The `MqttLink` on mqttium; belongs to the event loop that opens it."""
 
     def __init__(self, config: LinkConfig) -> None:
-        self.counts = LinkCounts()
-        self._config = config
-        self._address = parse_url(config.url)
-        options = SUBSCRIBE_RETAINED if config.retained else SUBSCRIBE
-        self._subscription = [(one, options) for one in config.filters]
-        self._connection: _Connection | None = None
-        self._changed = asyncio.Event()
-        self._callbacks: list[Callable[[bool], None]] = []
-        self._lost_callbacks: list[Callable[[], None]] = []
+        super().__init__(config)
         self._properties: dict[tuple[str, int], Properties] = {}
-        self._backoff = Backoff(config.retry_first_s, config.retry_max_s)
-        self._keeper: asyncio.Task[None] | None = None
-        self._closed = False
-        self.max_packet = UNTOLD_MAX_PACKET
 
     @property
     def connected(self) -> bool:
-        """Whether publishing is possible: connected and subscribed."""
+        """See `MqttLink.connected`."""
         return self._connection is not None and self._connection.client.is_connected
 
-    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
-        """Call `callback(session_present)` after each connection, and `lost()` after each loss of one."""
-        self._callbacks.append(callback)
-        if lost is not None:
-            self._lost_callbacks.append(lost)
-
-    async def open(self) -> bool:
-        """Connect and subscribe; return whether the MQTT server still had the session."""
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + self._config.first_connection_s
-        tls = build_tls(self._config) if self._address.tls else None
-        while True:
-            try:
-                present = await self._connect(tls, max(0.1, deadline_s - loop.time()))
-                break
-            except LinkUnreachableError as error:
-                delay_s = self._backoff.next_s()
-                if error.lasting or loop.time() + delay_s >= deadline_s:
-                    raise
-            await asyncio.sleep(delay_s)
-        self._keeper = asyncio.create_task(self._keep_connected(tls), name="mqtt-link")
-        self._keeper.add_done_callback(lambda _: self._changed.set())
-        return present
+    async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
+        """See `MqttLink.batches`; mqttium hands over one by one."""
+        async for message in self.messages():
+            yield (message,)
 
     async def messages(self) -> AsyncIterator[InboundMessage]:
         """The messages, over all connections, until `close`."""
@@ -127,8 +112,8 @@ class MqttiumLink:
             self._raise_if_ended()
             connection = self._connection
             if connection is None or connection.lost.is_set():
-                self._changed.clear()
-                await self._changed.wait()
+                self._news.clear()
+                await self._news.wait()
                 continue
             client = connection.client
             async for message in client.messages():
@@ -178,22 +163,6 @@ class MqttiumLink:
             raise LinkDownError(f"not connected to the MQTT server: {error}") from None
         return MqttiumReceipt(receipt)
 
-    async def close(self, *, will: bool = False) -> None:
-        """End the connection for good, without the will or (`will`) leaving it to be published."""
-        self._closed = True
-        if self._keeper is not None:
-            await _end(self._keeper)
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.client.disconnect(WITH_WILL if will else 0)
-            connection.lost.set()
-        self._changed.set()
-
-    def _raise_if_ended(self) -> None:
-        """Raise what ended the keeper, if anything but `close` did."""
-        if self._keeper is not None and self._keeper.done() and not self._keeper.cancelled():
-            self._keeper.result()
-
     def _cached_properties(self, content_type: str, expiry_s: int) -> Properties:
         key = (content_type, expiry_s)
         properties = self._properties.get(key)
@@ -203,78 +172,12 @@ class MqttiumLink:
                 self._properties[key] = properties
         return properties
 
-    async def _keep_connected(self, tls: ssl.SSLContext | None) -> None:
-        """Replace each lost connection, for ever."""
-        loop = asyncio.get_running_loop()
-        while True:
-            connection = self._connection
-            if connection is not None:
-                if connection.resumed:
-                    await self._renew_subscription(connection.client)
-                await connection.lost.wait()
-                self._connection = None
-                for callback in self._lost_callbacks:
-                    callback()
-                if connection.taken_over:
-                    raise LinkTakenOverError(f"another client took over the session of {self._config.client_id!r}")
-                if loop.time() - connection.began_s >= _STABLE_S:
-                    self._backoff.reset()
-                await connection.client.disconnect()
-            await asyncio.sleep(self._backoff.next_s())
-            try:
-                await self._connect(tls, _ATTEMPT_S)
-            except LinkError as error:
-                _LOG.warning("mqtt_connection_failed", cause=str(error))
+    async def _attempt(self, config: LinkConfig, tls: ssl.SSLContext | None, timeout_s: float) -> MqttiumConnection:
+        """See `KeptLink`."""
+        connection = MqttiumConnection(config)
+        await connection.begin(self._address, tls, timeout_s)
+        return connection
 
-    async def _connect(self, tls: ssl.SSLContext | None, timeout_s: float) -> bool:
-        """Make one connection, subscribed; return whether the session was present."""
-        config = with_password_of_now(self._config)
-        client = build_client(config)
-        connection = _Connection(client, asyncio.get_running_loop().time())
-        address = self._address
-        try:
-            connack = await client.connect(address.host, address.port, ssl=tls, timeout=min(timeout_s, _ATTEMPT_S))
-            connection.resumed = connack.session_present
-            if not connection.resumed:
-                await client.subscribe(self._subscription, timeout=_ATTEMPT_S)
-        except BaseException as error:
-            await client.disconnect()
-            if isinstance(error, (MQTTError, OSError)):
-                raise translated(error, self._config) from error
-            raise
-        self._connection = connection
-        self.max_packet = client.negotiated.maximum_packet_size or UNTOLD_MAX_PACKET
-        self.counts.connections += 1
-        self._report_session(present=connection.resumed)
-        return connection.resumed
-
-    async def _renew_subscription(self, client: AsyncClient) -> None:
-        """Subscribe again in a resumed session, whose filters may be those of other settings.
-
-        Only once the messages can be read: the SUBACK comes behind those that waited in the session.
-        """
-        try:
-            await client.subscribe(self._subscription, timeout=_RENEWAL_S)
-        except SubscribeError as error:
-            raise translated(error, self._config) from error
-        except (MQTTError, OSError) as error:
-            _LOG.warning("mqtt_subscription_not_renewed", cause=str(error))
-
-    def _report_session(self, *, present: bool) -> None:
-        if not present and self.counts.connections > 1 and self._config.session_expiry_s:
-            self.counts.sessions_lost += 1
-            _LOG.warning("mqtt_session_lost")
-        _LOG.info("mqtt_connected", url=self._config.url, session_present=present)
-        self._changed.set()
-        for callback in self._callbacks:
-            callback(present)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel `task` until it is done; what it raised earlier is for `messages` to tell."""
-    while not task.done():
-        # asyncio.wait_for of Python 3.11 loses a cancellation that meets its result, so one may not be enough.
-        task.cancel()
-        await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
-    if not task.cancelled():
-        task.exception()
+    def _max_packet_of(self, connection: MqttiumConnection) -> int:
+        """See `KeptLink`."""
+        return connection.client.negotiated.maximum_packet_size or 0

@@ -1,0 +1,137 @@
+"""The MQTT link on a small MQTT 5 client of our own, which nothing that a client can publish may end."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+import structlog
+
+from broker.counters import Counters
+from broker.link.kept_link import KeptLink
+from broker.link.mqtt5_connection import Connection, Owner
+from broker.link.mqtt5_packets import correlation_property, publish_properties
+from broker.link.mqtt5_reader import Delivery
+from broker.link.mqtt_link import (
+    InboundMessage,
+    LinkConfig,
+    LinkDownError,
+    LinkUnreachableError,
+    Receipt,
+)
+
+_CACHED_PROPERTIES = 256
+_NEXT_ADDRESS_S = 0.25
+"""After which time without an answer the next address of a host is tried, too."""
+_LOG = structlog.get_logger(__name__)
+
+
+class Mqtt5Link(KeptLink[Connection]):
+    """The `MqttLink` on our own client; belongs to the event loop that opens it."""
+
+    def __init__(self, config: LinkConfig, counters: Counters | None = None) -> None:
+        super().__init__(config)
+        self._counters = counters
+        self._owner = Owner(self._news.set, self._on_unreadable, self._on_odd)
+        self._properties: dict[tuple[str, int], bytes] = {}
+        self._client_id = config.client_id
+
+    @property
+    def connected(self) -> bool:
+        """See `MqttLink.connected`."""
+        return self._connection is not None and self._connection.up
+
+    async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
+        """See `MqttLink.batches`."""
+        while not self._closed:
+            self._raise_if_ended()
+            connection = self._connection
+            if connection is not None and connection.incoming:
+                yield connection.take()
+            else:
+                self._news.clear()
+                await self._news.wait()
+
+    async def messages(self) -> AsyncIterator[InboundMessage]:
+        """See `MqttLink.messages`."""
+        while not self._closed:
+            self._raise_if_ended()
+            connection = self._connection
+            if connection is not None and connection.incoming:
+                yield connection.take_one()
+            else:
+                self._news.clear()
+                await self._news.wait()
+
+    async def ack(self, messages: Sequence[InboundMessage]) -> None:
+        """See `MqttLink.ack`."""
+        connection = self._connection
+        current: list[Delivery] = []
+        for message in messages:
+            delivery = cast("Delivery", message.handle)
+            if connection is not None and delivery.connection is connection and connection.up:
+                current.append(delivery)
+            else:
+                self.counts.stale_acks += 1
+        if connection is not None:
+            connection.ack(current)
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool = False,
+        expiry_s: int = 0,
+        content_type: str = "",
+        correlation: bytes = b"",
+    ) -> Receipt:
+        """See `MqttLink.publish`."""
+        connection = self._connection
+        if connection is None or not connection.up:
+            raise LinkDownError("not connected to the MQTT server")
+        properties = self._properties.get((content_type, expiry_s))
+        if properties is None:
+            properties = publish_properties(content_type, expiry_s)
+            if len(self._properties) < _CACHED_PROPERTIES:
+                self._properties[content_type, expiry_s] = properties
+        if correlation:
+            properties += correlation_property(correlation)
+        return connection.outgoing.publish(topic, properties, payload, retain=retain)
+
+    async def _attempt(self, config: LinkConfig, tls: ssl.SSLContext | None, timeout_s: float) -> Connection:
+        """See `KeptLink`."""
+        address = self._address
+        connection = Connection(config, self._owner)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await asyncio.get_running_loop().create_connection(
+                    lambda: connection, address.host, address.port, ssl=tls, happy_eyeballs_delay=_NEXT_ADDRESS_S
+                )
+                await connection.begin(self._client_id)
+        except OSError as error:
+            connection.abort("given up")
+            untrusted = isinstance(error, ssl.SSLCertVerificationError)
+            why = "no answer in time" if isinstance(error, TimeoutError) else error
+            raise LinkUnreachableError(f"no MQTT server at {config.url}: {why}", lasting=untrusted) from error
+        except BaseException:
+            connection.abort("given up")
+            raise
+        self._client_id = self._client_id or connection.connack.client_id
+        return connection
+
+    def _max_packet_of(self, connection: Connection) -> int:
+        """See `KeptLink`."""
+        return connection.connack.max_packet
+
+    def _on_unreadable(self, why: str) -> None:
+        _LOG.debug("mqtt_message_unreadable", why=why)
+        self.counts.unreadable += 1
+        if self._counters is not None:
+            self._counters.add("message_unreadable")
+
+    def _on_odd(self, why: str) -> None:
+        _LOG.debug("mqtt_packet_out_of_place", why=why)
+        self.counts.out_of_place += 1
+        if self._counters is not None:
+            self._counters.add("packet_out_of_place")

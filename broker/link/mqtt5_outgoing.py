@@ -1,0 +1,134 @@
+"""What one connection of our MQTT 5 client sends: in one write a turn of the event loop, bounded until acknowledged."""
+
+import asyncio
+
+from broker.link.mqtt5_packets import QOS_1_PUBLISH, REFUSED, RETAINED, text, varint
+from broker.link.mqtt5_reader import Connack
+from broker.link.mqtt_link import LinkFullError, LinkRejectedError
+
+MESSAGES_MOST, BYTES_MOST = 2_000, 32 * 2**20
+"""What may be published and not acknowledged by the MQTT server, at most."""
+PUBCOMP = 0x70
+_LARGEST_ID = 65_535
+_HEADER = 5
+"""Bytes before the body of a packet, at most."""
+_LOST = -1
+
+
+class Mqtt5Receipt:
+    """The `Receipt` of one publish; `size` is that of its packet in bytes."""
+
+    __slots__ = ("_code", "_done", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._done = False
+        self._code = 0
+
+    def settle(self, code: int) -> None:
+        """Settle with the reason code of the PUBACK, or -1 for a lost connection."""
+        self._done = True
+        self._code = code if code == _LOST or code >= REFUSED else 0
+
+    def done(self) -> bool:
+        """Whether it is settled."""
+        return self._done
+
+    def failed(self) -> bool:
+        """Whether it is settled without success."""
+        return self._done and self._code != 0
+
+    def reason_code(self) -> int:
+        """The reason code the MQTT server refused it with, or 0."""
+        return max(0, self._code)
+
+
+class Outgoing:
+    """The sending half; `wrote_s` is when it wrote last (s of the loop's clock)."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.wrote_s = loop.time()
+        self._loop = loop
+        self._parts: list[bytes] = []
+        self._flushing = False
+        self._under_way: dict[int, Mqtt5Receipt] = {}
+        self._bytes = 0
+        self._most = MESSAGES_MOST
+        self._largest = 0
+        self._retained = RETAINED
+        self._packet_id = 0
+
+    def follow(self, connack: Connack) -> None:
+        """Keep to what the MQTT server takes."""
+        self._most = min(MESSAGES_MOST, connack.receive_maximum)
+        self._largest = connack.max_packet
+        self._retained = RETAINED if connack.retain else 0
+
+    def send(self, *parts: bytes) -> None:
+        """Send with everything else of this turn of the event loop."""
+        self._parts += parts
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send now."""
+        self._flushing = False
+        parts, self._parts = self._parts, []
+        if parts and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(b"".join(parts))
+            self.wrote_s = self._loop.time()
+
+    def next_id(self) -> int:
+        """A packet id that is free."""
+        number = self._packet_id % _LARGEST_ID + 1
+        while number in self._under_way:
+            number = number % _LARGEST_ID + 1
+        self._packet_id = number
+        return number
+
+    def publish(self, topic: str, properties: bytes, payload: bytes, *, retain: bool) -> Mqtt5Receipt:
+        """Publish with QoS 1; `properties` without their length.
+
+        Raises:
+            LinkRejectedError: it is larger than the MQTT server takes, or has no legal topic.
+            LinkFullError: too much is under way.
+        """
+        if not topic or "+" in topic or "#" in topic:
+            raise LinkRejectedError(f"topic {topic!r}: empty, or with a wildcard")
+        name = text("topic", topic)
+        length = varint(len(properties))
+        size = len(name) + 2 + len(length) + len(properties) + len(payload)
+        if self._largest and size + _HEADER > self._largest:
+            raise LinkRejectedError(f"{topic}: {size + _HEADER} bytes, the MQTT server takes {self._largest}")
+        if len(self._under_way) >= self._most or self._bytes + size > BYTES_MOST:
+            raise LinkFullError(f"{len(self._under_way)} publications of {self._bytes} bytes are under way")
+        number = self.next_id()
+        receipt = self._under_way[number] = Mqtt5Receipt(size)
+        self._bytes += size
+        head = QOS_1_PUBLISH | (self._retained if retain else 0)
+        self._parts += (bytes((head,)), varint(size), name, number.to_bytes(2), length, properties, payload)
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self.flush)
+        return receipt
+
+    def settle(self, packet_id: int, code: int) -> bool:
+        """What the MQTT server said to a publish; whether it was under way."""
+        receipt = self._under_way.pop(packet_id, None)
+        if receipt is None:
+            return False
+        self._bytes -= receipt.size
+        receipt.settle(code)
+        return True
+
+    def complete(self, packet_id: bytes) -> None:
+        """Answer a PUBREL."""
+        self.send(bytes((PUBCOMP, 2)), packet_id)
+
+    def fail(self) -> None:
+        """The connection is lost, and everything under way with it."""
+        under_way, self._under_way, self._bytes = self._under_way, {}, 0
+        for receipt in under_way.values():
+            receipt.settle(_LOST)
