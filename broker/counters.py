@@ -16,6 +16,8 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
         "request_failed": "requests on which the service itself failed; answered with internal",
         "request_refused": "requests that were answered with a refusal, of whatever kind",
         "publication_refused": "replies, events and documents that the MQTT server did not take, or that are too large",
+        "message_unreadable": "messages that the MQTT server passed on and that could not be read; acknowledged",
+        "packet_out_of_place": "other packets that could not be read, or that no MQTT server sends; passed over",
     }
 )
 """Name of each counter, and what it counts."""

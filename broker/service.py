@@ -20,9 +20,9 @@ from broker.assembly import ledger_of, reconciler_of
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
+from broker.link.clients import make_link as make_real_link
 from broker.link.device_bus import MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Will
-from broker.link.mqttium_link import MqttiumLink
 from broker.publish.outbox import Outbox
 from broker.record.replies import JSON, Replies
 from broker.settings import REAPPLY, Settings
@@ -59,15 +59,16 @@ class Service:
         loaded: Loaded,
         clock: Clock,
         tasks: asyncio.TaskGroup,
-        make_link: LinkMaker = MqttiumLink,
+        make_link: LinkMaker | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
         self._opened, self._since_us = False, clock.now_us()
         self._topics = topics = Topics(settings.root)
-        self._link = make_link(self._link_config())
         self._counters = Counters(clock.monotonic)
+        make_link = make_link or partial(make_real_link, counters=self._counters)
+        self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
@@ -252,6 +253,7 @@ class Service:
             read_password=Password(self._settings),
             ca_file=self._settings.ca_path,
             will=Will(self._topics.service(self._settings.instance), JSON.encode_document(offline)),
+            client=mqtt.client,
         )
 
     def _on_session(self, present: bool) -> None:

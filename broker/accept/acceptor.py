@@ -42,7 +42,7 @@ from schema.errors import BrokerError, Retry
 log = structlog.get_logger()
 
 _NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
-Key = tuple[str, str, str]
+_TURN = 64  # messages decided before others get their turn
 
 
 class Acceptor:
@@ -82,12 +82,14 @@ class Acceptor:
 
     async def run(self) -> None:
         """Accept messages until the link is closed."""
-        async for message in self._link.messages():
-            if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
-                self.accept(message)
-            else:
-                text = f"the service ended {STARTS} times on this message"
-                self.accept(message, BrokerError("quarantined", text))
+        async for batch in self._link.batches():
+            for number, message in enumerate(batch, 1):
+                if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
+                    self.accept(message)
+                else:
+                    self.accept(message, BrokerError("quarantined", f"the service ended {STARTS} times on this"))
+                if number % _TURN == 0:
+                    await asyncio.sleep(0)
 
     async def acknowledge(self) -> None:
         """Acknowledge what is decided durably, in order; runs beside `run`."""
@@ -100,9 +102,10 @@ class Acceptor:
     def accept(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
         """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
         topic = self._topics.parse_request(message.topic)
-        if topic is None:
-            self._ledger.counters.add("request_dropped", user_of(message.topic, self._topics))
-            log.debug("request_dropped", why="levels, user or connection", topic=message.topic[:200])
+        if topic is None or (message.retain and not message.payload):
+            if message.payload or not message.retain:
+                self._ledger.counters.add("request_dropped", user_of(message.topic, self._topics))
+                log.debug("request_dropped", why="levels, user or connection", topic=message.topic[:200])
             self._ledger.after_commit(partial(self._ack, message))
         else:
             arrival = Arrival(message, topic, self._ledger.clock.now_us(), presumed_codec(message.content_type))

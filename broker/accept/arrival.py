@@ -65,7 +65,8 @@ class Arrival:
         topic = wanted
         if not wanted or not topics.is_reply_of(wanted, self.topic.user):
             topic = topics.reply(self.topic.user, self.topic.conn, self.id or NO_LEAF)
-            if wanted and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
+            given = wanted or self.message.blank_response
+            if given and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
                 self.warnings.append(Warned("RESPONSE_TOPIC_IGNORED", text))
         return Address(topic, self.message.correlation, self.codec.name)

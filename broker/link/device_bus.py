@@ -154,13 +154,12 @@ class MqttDeviceBus:
 
     async def _read(self, link: MqttLink) -> None:
         """Hand on what arms say, until the link ends."""
-        count = 0
-        async for message in link.messages():
-            await link.ack([message])
-            self._hand_on(message)
-            count += 1
-            if count % TURN == 0:
-                await asyncio.sleep(0)
+        async for batch in link.batches():
+            await link.ack(batch)
+            for number, message in enumerate(batch, 1):
+                self._hand_on(message)
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
 
     def _hand_on(self, message: InboundMessage) -> None:
         topic = self._topics.parse_device(message.topic)

@@ -106,7 +106,7 @@ class KeptLink(ABC, Generic[ConnectionT]):
 
     @abstractmethod
     async def _attempt(self, config: LinkConfig, tls: ssl.SSLContext | None, timeout_s: float) -> ConnectionT:
-        """Make one connection by `config`, subscribed unless the session was present; raises LinkError and leaves nothing open."""
+        """Make one connection by `config`, subscribed unless the session was present; or raise LinkError, none left."""
 
     @abstractmethod
     def _max_packet_of(self, connection: ConnectionT) -> int:

@@ -184,9 +184,7 @@ def read_publish(data: bytes, head: int, at: int, stop: int, connection: "Connec
     delivery = Delivery(connection, answer, packet_id, stop - begin)
     retain, dup = bool(head & 0x01), bool(head & 0x08)
     if not size:
-        return InboundMessage(
-            topic, data[end:stop], retain, dup, "", "", b"", None, delivery, connection.read_s
-        )
+        return InboundMessage(topic, data[end:stop], retain, dup, "", "", b"", None, delivery, connection.read_s)
     found = read_properties(data, at, end)
     expiry = found.get(EXPIRY)
     response = found.get(RESPONSE_TOPIC)

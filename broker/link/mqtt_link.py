@@ -12,8 +12,6 @@ import msgspec
 _RANDOM = random.SystemRandom()
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 OWN_CLIENT = "own"
-CLIENTS = (OWN_CLIENT, "mqttium")
-"""What may speak MQTT for the service: our own client, or the library mqttium where it is installed."""
 UNTOLD_MAX_PACKET = 70_000
 """What to keep to, in bytes, where the MQTT server tells no Maximum Packet Size."""
 
@@ -74,7 +72,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
     then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
     `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
-    every message how it was published. `client` is the client that speaks MQTT, one of `CLIENTS`.
+    every message how it was published. `client` names what speaks MQTT: our own, or `mqttium`.
     """
 
     url: str

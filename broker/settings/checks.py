@@ -12,6 +12,7 @@ from broker.settings.records import (
     DRIFTS,
     LOG_LEVELS,
     LONGEST_LATENCY_MS,
+    MQTT_CLIENTS,
     ArmSettings,
     Settings,
     SettingsError,
@@ -54,6 +55,7 @@ def _chosen(path: KeyPath, name: str, value: str, allowed: tuple[str, ...]) -> I
 def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
     mqtt = settings.mqtt
     yield from _chosen(("mqtt", "identity"), "mqtt.identity", mqtt.identity, IDENTITIES)
+    yield from _chosen(("mqtt", "client"), "mqtt.client", mqtt.client, MQTT_CLIENTS)
     try:
         host = urlsplit(mqtt.url).hostname or ""
     except ValueError as error:

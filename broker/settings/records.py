@@ -12,6 +12,7 @@ CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 AUTHORITIES = tuple(Authority)
 LONGEST_LATENCY_MS = 60_000
 REAPPLY = "reapply"
+MQTT_CLIENTS = ("own", "mqttium")
 DRIFTS = ("report", REAPPLY)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
@@ -33,6 +34,8 @@ class MqttSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     identity: str = "none"
     allow_unproven_remote: bool = False
     """Accept a server that is not on loopback although it proves nobody."""
+    client: str = "own"
+    """What speaks MQTT, one of `MQTT_CLIENTS`."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

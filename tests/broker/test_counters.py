@@ -8,7 +8,14 @@ from structlog.testing import LogCapture
 
 from broker.counters import COUNTERS, LOG_EVERY_S, USERS_MOST, Counters
 
-NAMES = {"request_dropped", "request_failed", "request_refused", "publication_refused"}
+NAMES = {
+    "request_dropped",
+    "request_failed",
+    "request_refused",
+    "publication_refused",
+    "message_unreadable",
+    "packet_out_of_place",
+}
 
 
 class Bench:

@@ -4,8 +4,8 @@ import base64
 import json
 from pathlib import Path
 
+from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig
-from broker.link.mqttium_link import MqttiumLink
 from tests.links import payloads, take
 from tests.mosquitto import Mosquitto
 from tests.raw_publish import send
@@ -15,7 +15,7 @@ async def test_the_server_stops_what_is_its_to_stop(plant: Mosquitto, vectors_di
     lines = (vectors_dir / "hostile_inputs.jsonl").read_text().splitlines()
     vectors = [one for one in map(json.loads, lines) if one["layer"] == "mqtt_server"]
     assert vectors
-    service = MqttiumLink(
+    service = Mqtt5Link(
         LinkConfig(
             url=plant.url,
             client_id="armbroker-main",

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import aiomqtt
 import pytest
 
+from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig, LinkRefusedError, MqttLink
-from broker.link.mqttium_link import MqttiumLink
 from tests.links import PATIENCE_S, peer, settled, take
 from tests.mosquitto import SHIPPED, Mosquitto
 
@@ -58,7 +58,7 @@ class Links:
             user=user,
             password=self._plant.passwords[user],
         )
-        link = MqttiumLink(config)
+        link = Mqtt5Link(config)
         await link.open()
         self._stack.push_async_callback(link.close)
         return link
@@ -176,11 +176,11 @@ async def test_requests_are_read_by_the_service_alone(links: Links, plant: Mosqu
 async def test_nobody_connects_without_user_or_client_id(plant: Mosquitto) -> None:
     config = LinkConfig(url=plant.url, client_id="plc-3", filters=("a",))
     with pytest.raises(LinkRefusedError) as refused:
-        await MqttiumLink(config).open()
+        await Mqtt5Link(config).open()
     assert refused.value.reason_code == NOT_AUTHORIZED
     nameless = LinkConfig(url=plant.url, client_id="", filters=("a",), user="alice", password=plant.passwords["alice"])
     with pytest.raises(LinkRefusedError):
-        await MqttiumLink(nameless).open()
+        await Mqtt5Link(nameless).open()
 
 
 def test_the_configuration_opens_the_listener_of_the_site_alone(plant: Mosquitto) -> None:

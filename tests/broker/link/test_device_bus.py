@@ -8,8 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.link.device_bus import STRANGERS_BYTES, MqttDeviceBus, bus_config
+from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig, LinkUnreachableError, Will
-from broker.link.mqttium_link import MqttiumLink
 from broker.topics import Topics
 from devices.adapter import ArmAwayError
 from tests.links import peer, until
@@ -196,7 +196,7 @@ async def a_real_bench(url: str, topics: Topics, *arms: str) -> AsyncIterator[di
     """A bus on a real MQTT server, with a listener for each arm; the bus is under the key `""`."""
     config = bus_config(LinkConfig(url=url, client_id=f"bus-{topics.service('x')[:8]}", filters=()), topics)
     async with asyncio.TaskGroup() as tasks:
-        bus = MqttDeviceBus(lambda: MqttiumLink(config), topics, tasks)
+        bus = MqttDeviceBus(lambda: Mqtt5Link(config), topics, tasks)
         listeners = {arm: Listener() for arm in arms}
         for arm, listener in listeners.items():
             bus.listen(arm, listener)
