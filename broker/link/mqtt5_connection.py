@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------------ for the link
 
     def take(self) -> list[InboundMessage]:
-        """All messages that are here."""
+        """The messages that are here, up to `BATCH_MOST`."""
         taken = self.incoming.take()
         self._relax()
         return taken

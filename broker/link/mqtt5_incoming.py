@@ -9,6 +9,8 @@ from broker.link.mqtt_link import InboundMessage
 
 MESSAGES_MOST, BYTES_MOST = 10_000, 32 * 2**20
 """What may have come and not be acknowledged; then nothing more is read until half of it is."""
+BATCH_MOST = 1_000
+"""Messages taken together; a read of the socket seldom brings more, a pause of the reader does."""
 LARGEST_PACKET = 8 * 2**20
 """Bytes of a packet that are kept; a larger payload is cut there, and whoever reads it finds it too large."""
 
@@ -92,9 +94,12 @@ class Incoming:
         return self.ack((delivery,))
 
     def take(self) -> list[InboundMessage]:
-        """All messages."""
-        taken = list(self._inbox)
-        self._inbox.clear()
+        """All messages, up to `BATCH_MOST`."""
+        inbox = self._inbox
+        if len(inbox) > BATCH_MOST:
+            return [inbox.popleft() for _ in range(BATCH_MOST)]
+        taken = list(inbox)
+        inbox.clear()
         self._loose_bytes = 0
         return taken
 

@@ -48,6 +48,8 @@ class Mqtt5Link(KeptLink[Connection]):
             connection = self._connection
             if connection is not None and connection.incoming:
                 yield connection.take()
+                if connection.incoming:
+                    await asyncio.sleep(0)
             else:
                 self._news.clear()
                 await self._news.wait()
