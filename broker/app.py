@@ -114,7 +114,7 @@ async def run_once(
         clock.not_before(loaded.last_time_us)
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()
-            service = Service(settings, store, loaded, clock, tasks)
+            service = Service(settings, store, loaded, clock, tasks, accept_lost=how.accept_lost)
             reloading: asyncio.Task[None] | None = None
             try:
                 await _unless(stop, service.start())

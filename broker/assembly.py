@@ -46,10 +46,14 @@ def ledger_of(
 
 
 def reconciler_of(
-    ledger: Ledger, settler: Settler, queues: Queues, announcer: Announcer, release: Callable[[ArmSession], None]
+    ledger: Ledger,
+    settler: Settler,
+    queues: Queues,
+    announcer: Announcer,
+    fences: Fences,
+    release: Callable[[ArmSession], None],
 ) -> Reconciler:
     """What reaches arms, and what settling needs of it."""
-    fences = Fences(ledger)
     fences.raised = announcer.service
     reconciler = Reconciler(
         ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,

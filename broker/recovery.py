@@ -11,6 +11,7 @@ from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.settler import Settler
+from broker.store.restored import FENCE_KEY, RESTORED_KEY, KnownFence
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
 from handlers.arm_state import as_message
 from handlers.config_items import ITEMS, slot_path
@@ -21,12 +22,12 @@ from schema.errors import BrokerError
 from schema.joint_items import JointParameterMap
 
 
-def restore_arm(session: ArmSession, row: ArmRow) -> None:
-    """The counters and description of an arm."""
+def restore_arm(session: ArmSession, row: ArmRow, epoch: int) -> None:
+    """The counters and description of an arm, whose last command is of `epoch` at most."""
     state = session.state
     state.rev, state.seq, state.adopted = row.rev, row.seq, row.adopted
     state.read_at_us, state.mode_seen_at_us = row.read_at_us, row.mode_seen_at_us
-    session.cmd_seq, session.published_seq = row.cmd_seq, row.published_seq
+    session.cmd_seq, session.published_seq, session.sent = row.cmd_seq, row.published_seq, (epoch, row.cmd_seq)
     session.serial, session.description = row.serial, row.description
     if row.description:
         state.description, state.described_at_us = unpack_description(row.description)
@@ -48,7 +49,10 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
     """All arms that the settings still name."""
     for arm in loaded.arms:
         if (session := sessions.get(arm.arm)) is not None:
-            restore_arm(session, arm)
+            restore_arm(session, arm, loaded.epoch - 1)
+            session.restored_rev = int(loaded.meta.get(RESTORED_KEY + arm.arm, 0))
+            if known := loaded.meta.get(FENCE_KEY + arm.arm):
+                session.foreign_fence, session.fence_held = msgspec.json.decode(known, type=KnownFence)
     for item in loaded.items:
         if (session := sessions.get(item.arm)) is not None:
             restore_item(session, item)

@@ -29,6 +29,7 @@ from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
 from broker.settle.authority import Authorities
 from broker.settle.drift import Drift
+from broker.settle.fences import Fences
 from broker.settle.queues import Queues
 from broker.settle.settler import Settler
 from broker.store.errors import StoreFullError
@@ -50,7 +51,10 @@ LinkMaker = Callable[[LinkConfig], MqttLink]
 
 
 class Service:
-    """The parts of one run, and their life; `make_link` makes what speaks MQTT."""
+    """The parts of one run, and their life; `make_link` makes what speaks MQTT.
+
+    `accept_lost`: somebody decided to serve arms that know more than the store.
+    """
 
     def __init__(
         self,
@@ -60,6 +64,8 @@ class Service:
         clock: Clock,
         tasks: asyncio.TaskGroup,
         make_link: LinkMaker | None = None,
+        *,
+        accept_lost: bool = False,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
@@ -80,7 +86,8 @@ class Service:
             pending_max_age_us=settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
-        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._release)
+        self._fences = fences = Fences(ledger, accept=accept_lost)
+        self._reconciler = reconciler_of(ledger, settler, queues, announcer, fences, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
@@ -152,6 +159,7 @@ class Service:
 
         Raises:
             LinkError: the MQTT server cannot be reached.
+            HistoryLostError: arms know more than the store.
         """
         recovery.restore(self.sessions, self._loaded)
         self._authorities.restore(self.sessions.values(), self._loaded.meta)
@@ -185,6 +193,7 @@ class Service:
             self._queues.kick(session)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._reconciler.all_met(self.sessions.values()), FIRST_CONTACT_S)
+        self._fences.check_start()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A background task that ends ends the run."""

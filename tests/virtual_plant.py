@@ -33,7 +33,7 @@ class Plant:
     """One run of a service of `arms` in the directory `data`; an async context manager on a `PatientLoop`.
 
     `prepare` may change the service before it starts, `start_us` is its time at virtual time 0, `silent` that of the
-    link, `more` are further tables of the settings.
+    link; `accept_lost` lets it serve what knows less than it did; `more` are further tables of the settings.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Plant:
         prepare: Callable[[Service], None] = lambda _: None,
         start_us: int = START_US,
         silent: bool = False,
+        accept_lost: bool = False,
         **more: Any,
     ) -> None:
         loop = asyncio.get_running_loop()
@@ -60,6 +61,7 @@ class Plant:
         self.link = MemoryLink(loop, silent=silent)
         self.clock = Clock(lambda: start_us + int(loop.time() * 1e6), loop.time)
         self._prepare = prepare
+        self._accept_lost = accept_lost
         self._ids = 0
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
@@ -83,13 +85,15 @@ class Plant:
             await self._run
 
     async def _serve(self) -> None:
-        self.store = store = Store.open(self.settings.data_dir, self.clock.now_us)
+        self.store = store = Store.open(self.settings.data_dir, self.clock.now_us, accept_lost=self._accept_lost)
         self.loop.stores.append(store)
         try:
             self.loaded = loaded = store.load()
             self.clock.not_before(loaded.last_time_us)
             async with asyncio.TaskGroup() as tasks:
-                self.service = Service(self.settings, store, loaded, self.clock, tasks, make_link=self._make_link)
+                self.service = Service(
+                    self.settings, store, loaded, self.clock, tasks, self._make_link, accept_lost=self._accept_lost
+                )
                 try:
                     self._prepare(self.service)
                     await self.service.start()

@@ -61,6 +61,15 @@ class ArmSession:
     """The arm that answers in the place of the one that is known."""
     fence: tuple[int, int] = (0, 0)
     """The highest (epoch, cmd_seq) that the arm knew at the last contact."""
+    sent: tuple[int, int] = (0, 0)
+    """The newest epoch and the highest command number that this store may have given it; both only grow."""
+    foreign_fence: tuple[int, int] = (0, 0)
+    """The highest (epoch, cmd_seq) of others that is known; they were accepted, unless `fence_held`."""
+    fence_held: bool = False
+    compared: bool = False
+    """Whether its fence was compared with what this store knows since the start."""
+    restored_rev: int = 0
+    """What is desired since this revision or before comes from a store that was restored: it is never reapplied."""
     running: bool = False
     resting: bool = False
     """Whether the queue stands although there may be work: the settings of the arm change."""

@@ -120,7 +120,7 @@ class Ledger:
         """Give a change its command number; the first byte goes out only after the commit."""
         session.cmd_seq += 1
         job.phase = Phase.WRITING
-        job.epoch, job.cmd_seq = self.epoch, session.cmd_seq
+        job.epoch, job.cmd_seq = session.sent = self.epoch, session.cmd_seq
         job.before = session.state.reported.get(job.slot)
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:

@@ -62,6 +62,10 @@ class Adoption:
             self._hold(session, why, unfit=False)
             session.found = Found(description, snapshot)
             return False
+        if why := self._fences.ahead(session, description.fence):
+            self._hold(session, why, unfit=False)
+            session.found = Found(description, snapshot)
+            return False
         if why := self._take_description(session, description):
             self._hold(session, why, unfit=True)
             return False

@@ -84,9 +84,14 @@ class Drift:
 
 
 def _drifted(session: ArmSession, slot: Slot) -> bool:
-    """Whether what is desired is tighter than what is reported in some component, looser in none, and may be sent."""
+    """Whether what is desired is tighter than what is reported in some component, looser in none, and may be sent.
+
+    What a restored store wished for is no longer what anybody wished for last.
+    """
     state, item = session.state, ITEMS[slot[0]]
     desired, reported = state.desired[slot], state.reported[slot]
+    if state.desired_rev.get(slot, 0) <= session.restored_rev:
+        return False
     if state.pending.get(slot) or held_by_service(state, slot[0]) or is_loosening(item, desired, reported):
         return False
     if equal(slot[0], desired, reported, state.resolution_rad):

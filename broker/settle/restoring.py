@@ -58,6 +58,7 @@ class Restoring:
         """One number for each command, committed before the first of them goes out."""
         self._ledger.mark_writing(session, job)
         session.cmd_seq += len(job.targets) - 1
+        session.sent = (job.epoch, session.cmd_seq)
         self._ledger.update_change(job, ChangeState.WRITING)
         self._ledger.put_arm(session)
         await self._ledger.store.committed()

@@ -7,7 +7,7 @@ on in an epoch above all that may have been told.
 import os
 import pwd
 import sqlite3
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,8 @@ from broker.store.statements import COUNT, BatchWriter
 
 RESTORED_KEY = "restored/"
 """What the key of an arm begins with in the small values: the value is the newest revision that was restored."""
+FENCE_KEY = "fence/"
+"""The same of the highest command that others gave the arm, as far as it is known."""
 EPOCHS_APART = 1_000
 """How far the epoch is raised above the highest that is known: more starts than that were hardly forgotten."""
 
@@ -28,6 +30,13 @@ _OPEN_SETS = (
     f"SELECT {columns(ChangeRow)} FROM change WHERE state NOT IN ('settled', 'held') AND verb = 'set' "
     "AND key <> 'control_mode' ORDER BY n"
 )
+
+
+class KnownFence(NamedTuple):
+    """The highest (epoch, cmd_seq) of others that an arm told of, and whether it is held for that."""
+
+    fence: tuple[int, int]
+    held: bool
 
 
 def operator() -> str:
@@ -42,6 +51,7 @@ def operator() -> str:
 def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **entry: Any) -> int:
     """Raise the epoch above `epoch` and the file's own, hold what waits, write an audit entry; the new epoch.
 
+    What its arms were given in the epochs that are passed over is known to be lost.
     One transaction; modes, Resets and what restores an arm are never started after a restart anyway.
     """
     (own,) = connection.execute("SELECT epoch FROM service").fetchone()
@@ -51,6 +61,7 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
         batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
     for arm, rev in connection.execute("SELECT arm, rev FROM arm").fetchall():
         batch.set_meta(RESTORED_KEY + arm, str(rev))
+        batch.set_meta(FENCE_KEY + arm, msgspec.json.encode(KnownFence((raised, 0), held=False)).decode())
     batch.raise_epoch(raised)
     batch.audit(msgspec.json.encode({"at": now_us, **entry, "by": operator(), "epoch": raised}))
     connection.execute("BEGIN IMMEDIATE")

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from broker.service import Service
+from broker.store.errors import HistoryLostError
+from devices.adapter import ArmAwayError
 from tests.broker.settle.test_settler import ITEM, SET, commands, value
 from tests.virtual_plant import Plant, play, run
 
@@ -43,10 +46,13 @@ def test_a_higher_epoch_raises_ours_for_good(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_a_higher_number_of_the_same_epoch_is_passed(tmp_path: Path) -> None:
+def test_the_epoch_goes_above_that_of_an_arm_not_to_it(tmp_path: Path) -> None:
+    """Who gave it commands in the same epoch told events in it, too."""
+
     async def scenario(plant: Plant) -> None:
         assert (await plant.call("r1", SET, value(0.25)))["stage"] == "applied"
-        assert commands(tmp_path, ITEM) == [[1, 10]]
+        assert commands(tmp_path, ITEM) == [[2, 1]]
+        assert [event["epoch"] for event in plant.events()] == [2]
 
     play(tmp_path, scenario, prepare=lambda service: fence(service, (1, 9)))
 
@@ -73,3 +79,93 @@ def test_what_was_numbered_but_not_sent_is_numbered_again(tmp_path: Path) -> Non
         assert commands(tmp_path, ITEM) == [[1, 1], [7, 2]]
 
     play(tmp_path, scenario)
+
+
+# ---------------------------------------------------------------------- arms that know more than the store
+
+
+def test_a_start_ends_when_an_arm_had_commands_that_the_store_does_not_know(tmp_path: Path) -> None:
+    play(tmp_path, changed)
+
+    async def scenario() -> None:
+        with pytest.raises(ExceptionGroup) as caught:
+            async with Plant(tmp_path, prepare=lambda service: fence(service, (1, 9))):
+                pass
+        (error,) = caught.value.exceptions
+        assert isinstance(error, HistoryLostError)
+        assert (
+            "r1: it was given command (1, 9), of which this store does not know: its last was 1 in epoch 1 or before"
+            in str(error)
+        )
+        assert "r2" not in str(error)
+        assert "armbroker restore" in str(error)
+        assert "--accept-lost-history" in str(error)
+
+    run(scenario)
+    play(tmp_path, changed)  # the arm as it was
+
+
+async def changed(plant: Plant) -> None:
+    assert (await plant.call("r1", SET, value(0.2 + plant.loaded.epoch / 100)))["stage"] == "applied"
+
+
+def test_an_arm_that_knows_no_more_than_the_store_is_served(tmp_path: Path) -> None:
+    for _ in range(3):
+        play(tmp_path, changed)
+
+
+def test_what_arms_know_is_accepted_once_somebody_says_so(tmp_path: Path) -> None:
+    play(tmp_path, changed)
+
+    async def scenario(plant: Plant) -> None:
+        assert (await plant.call("r1", SET, value(0.3)))["stage"] == "applied"
+        assert commands(tmp_path, ITEM)[-1] == [8, 2]
+        assert [event["epoch"] for event in plant.events()] == [8]
+        entries = [msgspec.json.decode(entry) for (entry,) in audit(tmp_path)]
+        (accepted,) = [entry for entry in entries if entry["decision"] == "fence_accepted"]
+        assert (accepted["arm"], accepted["fence"], accepted["known"]) == ("r1", [7, 1], [1, 1])
+        assert accepted["by"]
+
+    play(tmp_path, scenario, prepare=lambda service: fence(service, (7, 1)), accept_lost=True)
+    play(tmp_path, changed)
+
+
+def audit(data: Path) -> list[tuple[bytes]]:
+    rows = sqlite3.connect(data / "store.sqlite3")
+    found = rows.execute("SELECT entry FROM audit ORDER BY n").fetchall()
+    rows.close()
+    return found
+
+
+def late(service: Service) -> None:
+    """The arm is away during the start, and knows more when it comes."""
+    fence(service, (1, 9))
+    adapter: Any = service.sessions["r1"].adapter
+    connect = adapter.connect
+    tries = iter((True,))
+
+    async def away_first() -> Any:
+        if next(tries, False):
+            raise ArmAwayError("not yet")
+        return await connect()
+
+    adapter.connect = away_first
+
+
+def test_an_arm_that_is_met_later_is_held_until_it_is_confirmed(tmp_path: Path) -> None:
+    play(tmp_path, changed)
+
+    async def held(plant: Plant) -> None:
+        presence = await plant.document("state/r1/presence", lambda one: one["state"] == "held")
+        assert "it was given command (1, 9), of which this store does not know" in presence["why"]
+        assert (await plant.call("r2", SET, value(0.2 + plant.loaded.epoch / 100)))["stage"] == "applied"
+        assert (await plant.call("r1", SET, value(0.35)))["stage"] == "stored"
+
+    async def confirmed(plant: Plant) -> None:
+        await held(plant)
+        assert (await plant.call("r1", "ConfirmArm"))["ok"]
+        assert (await plant.call("r1", SET, value(0.4)))["stage"] == "applied"
+
+    play(tmp_path, held, prepare=late)
+    play(tmp_path, confirmed, prepare=lambda service: fence(service, (1, 9)))
+    play(tmp_path, changed)
