@@ -66,16 +66,21 @@ class Incoming:
         return bool(self._inbox)
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes of what is not acknowledged, or not taken."""
+        return self._bytes + self._loose_bytes
+
+    @property
     def full(self) -> bool:
         """Whether no more should be read."""
         count = max(len(self._inbox), len(self._unacked))
-        return count >= MESSAGES_MOST or self._bytes + self._loose_bytes >= BYTES_MOST
+        return count >= MESSAGES_MOST or self.held_bytes >= BYTES_MOST
 
     @property
     def relaxed(self) -> bool:
         """Whether reading may go on after it was full."""
         count = max(len(self._inbox), len(self._unacked))
-        return count <= MESSAGES_MOST // 2 and self._bytes + self._loose_bytes <= BYTES_MOST // 2
+        return count <= MESSAGES_MOST // 2 and self.held_bytes <= BYTES_MOST // 2
 
     def add(self, message: InboundMessage) -> None:
         """One more message."""

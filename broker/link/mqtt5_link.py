@@ -41,6 +41,11 @@ class Mqtt5Link(KeptLink[Connection]):
         """See `MqttLink.connected`."""
         return self._connection is not None and self._connection.up
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of packets that came and are not acknowledged."""
+        return 0 if self._connection is None else self._connection.incoming.held_bytes
+
     async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
         """See `MqttLink.batches`."""
         while not self._closed:
