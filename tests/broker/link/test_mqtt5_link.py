@@ -209,11 +209,10 @@ async def test_bytes_under_way_are_bounded(name: str) -> None:
     async with FakeServer() as server:
         server.answer = lambda head, body: b"" if head & 0xF0 == PUBLISH else server.polite(head, body)
         link = await opened(server, client_id=name)
-        for _ in range(16):
+        for _ in range(30):
             link.publish("a", bytes(2**20))
         with pytest.raises(LinkFullError):
-            for _ in range(17):
-                link.publish("a", bytes(2**20))
+            link.publish("a", bytes(3 * 2**20))
         await link.close()
 
 

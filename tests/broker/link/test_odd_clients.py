@@ -1,19 +1,16 @@
 """What clients may publish through a real Mosquitto: both links stay, and whoever can be served is."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 import pytest
 
 from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig
-from tests.fake_server import publish
 from tests.links import PATIENCE_S, settled
 from tests.mosquitto import Mosquitto
+from tests.odd_clients import send
 from tests.odd_packets import ODD
-from tests.raw_publish import CONNECT, PINGREQ, PINGRESP, frame, text
 
 PASSED_ON = {
     "response topic empty",
@@ -26,18 +23,6 @@ PASSED_ON = {
     "user property empty",
 }
 """What this release of Mosquitto is known to pass on; more is welcome."""
-
-
-def send(server: Mosquitto, topic: bytes, payload: bytes, properties: bytes, *, retain: bool = False) -> None:
-    """Publish with properties that no library sends; whatever Mosquitto says to it."""
-    connect = frame(CONNECT, text(b"MQTT") + b"\x05\x02\x00\x3c\x00" + text(b""))
-    head = 0x31 if retain else 0x30
-    packets = connect + publish(topic, payload, properties=properties, head=head) + frame(PINGREQ, b"")
-    with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as connection, suppress(ConnectionError):
-        connection.sendall(packets)
-        answers = b""
-        while frame(PINGRESP, b"") not in answers and (more := connection.recv(4096)):
-            answers += more
 
 
 @pytest.fixture(params=[False, True], ids=["as the service's", "as the agents'"])
