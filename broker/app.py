@@ -10,6 +10,7 @@ import structlog
 
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkError
+from broker.presence.rivals import SecondServiceError
 from broker.reload import Reload, Reread
 from broker.service import Service
 from broker.settings import Settings, SettingsError
@@ -20,6 +21,7 @@ from devices.adapter import ArmError
 log = structlog.get_logger()
 
 EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE = 0, 1, 4
+_FORESEEN = (StoreError, LinkError, ArmError, SettingsError, SecondServiceError)
 RETEST_S = 2.0
 """How often a full store is tried again."""
 
@@ -27,22 +29,23 @@ RETEST_S = 2.0
 class Start(NamedTuple):
     """How a run begins: `blame` counts an unclean end before it against what is found open.
 
-    `accept_lost`: somebody decided to go on with a store that knows less than it did.
+    `accept_lost`: somebody decided to go on with a store that knows less than it did. `take_over`: a service
+    that serves the same root is told to end.
     """
 
     blame: bool = True
     accept_lost: bool = False
+    take_over: bool = False
 
 
 PLAIN = Start()
 
 
 async def serve(
-    settings: Settings, clock: Clock | None = None, reread: Reread | None = None, *, accept_lost: bool = False
+    settings: Settings, clock: Clock | None = None, reread: Reread | None = None, how: Start = PLAIN
 ) -> int:
     """Run until SIGTERM or SIGINT, with `reread` at each SIGHUP; the exit code of the process.
 
-    `accept_lost`: somebody decided to go on with a store that knows less than it did.
     A full store ends a run after its requests are answered; the next one begins when the store takes a write again.
     """
     stop = asyncio.Event()
@@ -52,25 +55,24 @@ async def serve(
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
-        return await _serve(reload, clock or Clock(), stop, accept_lost=accept_lost)
+        return await _serve(reload, clock or Clock(), stop, how)
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
 
 
-async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, *, accept_lost: bool) -> int:
-    blame = True
+async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
     while not stop.is_set():
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, Start(blame, accept_lost), reload))
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
         if isinstance(cause, StoreFullError):
-            blame = False
+            how = how._replace(blame=False)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETEST_S)
             continue
-        return EXIT_UNREACHABLE if isinstance(cause, LinkError | StoreLockedError) else EXIT_FAILED
+        return EXIT_UNREACHABLE if isinstance(cause, LinkError | StoreLockedError | SecondServiceError) else EXIT_FAILED
     return EXIT_OK
 
 
@@ -91,7 +93,7 @@ def _foreseen(error: BaseException) -> Exception | None:
     if isinstance(error, BaseExceptionGroup):
         found = [_foreseen(one) for one in error.exceptions]
         return None if None in found else found[0]
-    return error if isinstance(error, StoreError | LinkError | ArmError | SettingsError) else None
+    return error if isinstance(error, _FORESEEN) else None
 
 
 async def run_once(
@@ -106,6 +108,7 @@ async def run_once(
         LinkError: the MQTT server cannot be reached, or ended the link.
         ArmError: the settings of an arm cannot be used.
         SettingsError: a file that the settings name cannot be used.
+        SecondServiceError: another service serves the same root.
     """
     store = Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost)
     clean = True
@@ -114,7 +117,9 @@ async def run_once(
         clock.not_before(loaded.last_time_us)
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()
-            service = Service(settings, store, loaded, clock, tasks, accept_lost=how.accept_lost)
+            service = Service(
+                settings, store, loaded, clock, tasks, accept_lost=how.accept_lost, take_over=how.take_over
+            )
             reloading: asyncio.Task[None] | None = None
             try:
                 await _unless(stop, service.start())

@@ -1,11 +1,11 @@
-"""What the service says of itself: `meta/...` and `svc/<instance>`."""
+"""What the service says of itself: `meta/...`."""
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
+from broker.version import service_version
 from handlers.authority import hold_document
 from handlers.config_items import ITEMS, held_by_service
 from handlers.effective import limit_sources
@@ -13,7 +13,6 @@ from handlers.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs import CODECS
 from schema.codecs.plain import to_plain
-from schema.codecs.times import format_time
 from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
@@ -24,19 +23,6 @@ NOTICE = (
     "and other writers can change an arm at any time."
 )
 _SERVICE = 16
-
-
-def service_version() -> str:
-    """The version of the installed package; `0` when it is not installed."""
-    try:
-        return version("armbroker")
-    except PackageNotFoundError:
-        return "0"
-
-
-def presence(state: str, since_us: int, epoch: int) -> dict[str, Any]:
-    """The document `svc/<instance>`."""
-    return {"state": state, "since": format_time(since_us), "version": service_version(), "epoch": epoch}
 
 
 def service(settings: Settings, epoch: int) -> dict[str, Any]:

@@ -5,10 +5,12 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
 import structlog
 
-from broker import recovery, self_description
+from broker import recovery
 from broker.accept.acceptor import Acceptor
+from broker.accept.intake import Intake
 from broker.accept.orders import Orders
 from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
@@ -22,9 +24,12 @@ from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
 from broker.link.clients import make_link as make_real_link
 from broker.link.device_bus import MqttDeviceBus, bus_config
-from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Will
+from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink
+from broker.presence.document import OFFLINE, ONLINE
+from broker.presence.presence import Presence
+from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
-from broker.record.replies import JSON, Replies
+from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
 from broker.settle.authority import Authorities
@@ -53,7 +58,8 @@ LinkMaker = Callable[[LinkConfig], MqttLink]
 class Service:
     """The parts of one run, and their life; `make_link` makes what speaks MQTT.
 
-    `accept_lost`: somebody decided to serve arms that know more than the store.
+    `accept_lost`: somebody decided to serve arms that know more than the store. `take_over`: somebody decided that
+    another service of the same root ends.
     """
 
     def __init__(
@@ -66,19 +72,22 @@ class Service:
         make_link: LinkMaker | None = None,
         *,
         accept_lost: bool = False,
+        take_over: bool = False,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
-        self._opened, self._since_us = False, clock.now_us()
+        self._opened = False
         self._topics = topics = Topics(settings.root)
         self._counters = Counters(clock.monotonic)
-        make_link = make_link or partial(make_real_link, counters=self._counters)
-        self._link = make_link(self._link_config())
+        self._make_link = make_link = make_link or partial(make_real_link, counters=self._counters)
+        self._presence = presence = self._presence_of(take_over=take_over)
+        config = self._link_config()
+        self._link = make_link(msgspec.structs.replace(config, will=presence.will()))
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
-        self._announcer = announcer = Announcer(settings, topics, ledger, self._since_us)
+        self._announcer = announcer = Announcer(settings, topics, ledger, presence)
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
         self._settler = settler = Settler(
@@ -90,17 +99,25 @@ class Service:
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, fences, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
-        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(config, topics)), topics, tasks)
         self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
         self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
         self._acceptor = self._acceptor_of(replies)
         self._fleet_change = FleetChange(self._parts())
 
+    def _presence_of(self, *, take_over: bool) -> Presence:
+        loaded = self._loaded
+        return Presence(
+            instance=self._settings.instance, topics=self._topics, clock=self._clock, counters=self._counters,
+            epoch=loaded.epoch, known=known_starts(loaded.meta), take_over=take_over,
+        )  # fmt: skip
+
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
         return Acceptor(
-            link=self._link, ledger=ledger, replies=replies, settler=self._settler,
+            link=self._link, intake=Intake(self._link, self._presence), ledger=ledger, replies=replies,
+            settler=self._settler,
             orders=self._orders(), notices=self._notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             sessions=self.sessions, settings=self._settings, topics=self._topics, next_request=loaded.next_request_n,
@@ -110,6 +127,8 @@ class Service:
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """See `Worker`."""
+        if not self._presence.sure:
+            await self._presence.made_sure()
         await self._settler.settle(session, job)
 
     async def contact(self, session: ArmSession, job: ContactJob) -> None:
@@ -161,6 +180,9 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
+        await remember_start(self._store, self._loaded.meta, self._presence.start)
+        await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
+        self._presence.serve(self._link, self._tasks)
         recovery.restore(self.sessions, self._loaded)
         self._authorities.restore(self.sessions.values(), self._loaded.meta)
         self._link.on_session(self._on_session)
@@ -214,7 +236,7 @@ class Service:
         self._drift.close()
         if drain:
             await self._settle()
-            self._announcer.presence("offline")
+            self._announcer.presence(OFFLINE)
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):
             text = "the disk of the store is full. Nothing was changed; send the same request again"
@@ -222,6 +244,7 @@ class Service:
             await self._flush()
         self._end_work()
         await self._link.close(will=not drain)
+        await self._presence.close()
         await self._fleet.close()
         await self._bus.close()
         log.info("ended", drained=drain)
@@ -253,7 +276,6 @@ class Service:
 
     def _link_config(self) -> LinkConfig:
         mqtt = self._settings.mqtt
-        offline = self_description.presence("offline", self._since_us, self._loaded.epoch)
         return LinkConfig(
             url=mqtt.url,
             client_id=self._settings.client_id,
@@ -261,14 +283,13 @@ class Service:
             user=mqtt.user,
             read_password=Password(self._settings),
             ca_file=self._settings.ca_path,
-            will=Will(self._topics.service(self._settings.instance), JSON.encode_document(offline)),
             client=mqtt.client,
         )
 
     def _on_session(self, present: bool) -> None:
         """Each connection says that we are here; a lost session means that retained documents may be lost too."""
         if present:
-            self._announcer.presence("online")
+            self._announcer.presence(ONLINE)
         elif self._opened:
             log.warning("mqtt_session_lost")
             self._announcer.everything(self.sessions.values())

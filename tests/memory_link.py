@@ -3,12 +3,18 @@
 from broker.conformance import memory_link
 from broker.conformance.memory_link import PATIENCE_S, MemoryReceipt, Published
 
-__all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MemoryReceipt", "Published"]
+__all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MemoryReceipt", "MirrorLink", "Published"]
 
 BASE = "armbroker/v1"
 
 
 class MemoryLink(memory_link.MemoryLink):
     """See `broker.conformance.memory_link.MemoryLink`."""
+
+    prefix = f"{BASE}/"
+
+
+class MirrorLink(memory_link.MirrorLink):
+    """See `broker.conformance.memory_link.MirrorLink`."""
 
     prefix = f"{BASE}/"

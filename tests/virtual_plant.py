@@ -14,8 +14,10 @@ from broker.service import Service
 from broker.settings import Settings, from_document
 from broker.store.store import Store
 from tests.devices.virtual_loop import VirtualLoop
-from tests.memory_link import MemoryLink
+from tests.memory_link import BASE, MemoryLink, MirrorLink
 
+RARELY_S = 3600.0
+"""How often a plant says that it is there, where nobody looks: virtual days are short then."""
 START_US = 1_800_000_000_000_000
 """Service time at virtual time 0."""
 
@@ -59,6 +61,7 @@ class Plant:
         self.settings: Settings = from_document(document)
         self.loop = loop
         self.link = MemoryLink(loop, silent=silent)
+        self.mirror = MirrorLink(loop)
         self.clock = Clock(lambda: start_us + int(loop.time() * 1e6), loop.time)
         self._prepare = prepare
         self._accept_lost = accept_lost
@@ -94,6 +97,7 @@ class Plant:
                 self.service = Service(
                     self.settings, store, loaded, self.clock, tasks, self._make_link, accept_lost=self._accept_lost
                 )
+                self.service._presence.beat_s = self.service._presence.pulse.every_s = RARELY_S
                 try:
                     self._prepare(self.service)
                     await self.service.start()
@@ -112,9 +116,8 @@ class Plant:
             failed.exception()
         self.ended.set()
 
-    def _make_link(self, config: LinkConfig) -> MemoryLink:
-        del config
-        return self.link
+    def _make_link(self, config: LinkConfig) -> MemoryLink | MirrorLink:
+        return self.mirror if config.filters == (f"{BASE}/svc/+",) else self.link
 
     def session(self, arm: str = "r1") -> ArmSession:
         """The inside of an arm."""

@@ -17,6 +17,7 @@ from broker.accept.admission import (
     request_of,
 )
 from broker.accept.arrival import Arrival, decode, presumed_codec
+from broker.accept.intake import Intake
 from broker.accept.orders import Orders
 from broker.accept.quarantine import STARTS, Quarantine
 from broker.arms.arm_session import ArmSession
@@ -51,6 +52,7 @@ class Acceptor:
         self,
         *,
         link: MqttLink,
+        intake: Intake,
         ledger: Ledger,
         replies: Replies,
         settler: Settler,
@@ -63,6 +65,7 @@ class Acceptor:
         next_request: int,
     ) -> None:
         self._link = link
+        self._intake = intake
         self._ledger = ledger
         self._replies = replies
         self._settler = settler
@@ -81,7 +84,7 @@ class Acceptor:
 
     async def run(self) -> None:
         """Accept messages until the link is closed."""
-        async for batch in self._link.batches():
+        async for batch in self._intake.batches():
             for message in batch:
                 if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
                     self.accept(message)

@@ -14,6 +14,6 @@ class Exit(enum.IntEnum):
     NO_ANSWER = 3
     """No reply within the timeout: the outcome is unknown."""
     NO_SERVER = 4
-    """No MQTT server, or the store is locked."""
+    """No MQTT server, the store is locked, or another service serves the same root."""
     INTERRUPTED = 130
     """Ctrl-C."""

@@ -25,7 +25,7 @@ examples:
 
 The quick form serves simulated arms sim-0000, sim-0001, ... of model gen3_7dof, for a trial on this machine: nobody
 proves who a client is. Ends on SIGTERM or Ctrl-C; reads the file of --config again on SIGHUP. Exit codes: 0 ended as
-told, 1 failed, 2 settings or usage, 4 no MQTT server or store locked."""
+told, 1 failed, 2 settings or usage, 4 no MQTT server, store locked, or another service serves the same root."""
 
 
 def _count(text: str) -> int:
@@ -64,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="serve a store that knows less than its anchor or its arms, in a higher epoch; goes to the audit",
     )
+    parser.add_argument(
+        "--take-over", action="store_true", default=None, help="tell another service that serves the same root to end"
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to log, as JSON lines on standard error")
     return parser
 
@@ -86,6 +89,7 @@ class Asked(NamedTuple):
     settings: Settings
     reread: "Reread | None" = None
     accept_lost: bool = False
+    take_over: bool = False
 
 
 def asked_of(arguments: list[str]) -> Asked:
@@ -100,6 +104,7 @@ def asked_of(arguments: list[str]) -> Asked:
     log_level: str | None = given.pop("log_level", None)
     accept_lost: bool = given.pop("accept_lost_history", False)
     config: Path | None = given.pop("config", None)
+    take_over: bool = given.pop("take_over", False)
     if config is not None and given:
         parser.error(f"--config and --{next(iter(given)).replace('_', '-')} exclude each other: set it in {config}")
     if config is None and "mqtt" not in given:
@@ -108,7 +113,7 @@ def asked_of(arguments: list[str]) -> Asked:
         from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no service
 
         reread = partial(_read, config, log_level)
-        return Asked(reread(Clock().now_us()).settings, reread, accept_lost)
+        return Asked(reread(Clock().now_us()).settings, reread, accept_lost, take_over)
     settings = quick(
         given["mqtt"],
         given.get("data", Path("data")),
@@ -117,7 +122,7 @@ def asked_of(arguments: list[str]) -> Asked:
         faults=given.get("sim_faults", False),
         root=given.get("root", "armbroker"),
     )
-    return Asked(_with(settings, log_level), accept_lost=accept_lost)
+    return Asked(_with(settings, log_level), accept_lost=accept_lost, take_over=take_over)
 
 
 def run(arguments: list[str]) -> int:
@@ -129,10 +134,12 @@ def run(arguments: list[str]) -> int:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
     from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
-    from broker.app import serve  # noqa: PLC0415 - likewise
+    from broker.app import Start, serve  # noqa: PLC0415 - likewise
 
     logs.set_up(asked.settings.log_level)
     try:
-        return asyncio.run(serve(asked.settings, reread=asked.reread, accept_lost=asked.accept_lost))
+        return asyncio.run(
+            serve(asked.settings, reread=asked.reread, how=Start(True, asked.accept_lost, asked.take_over))
+        )
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

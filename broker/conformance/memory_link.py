@@ -181,3 +181,24 @@ class MemoryLink:
                         return published
                 self._news.clear()
                 await self._news.wait()
+
+
+class MirrorLink(MemoryLink):
+    """A link on which its owner reads what it publishes itself, as on an MQTT server without others."""
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool = False,
+        expiry_s: int = 0,
+        content_type: str = "",
+        correlation: bytes = b"",
+    ) -> MemoryReceipt:
+        """See `MqttLink`."""
+        receipt = super().publish(
+            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation
+        )
+        self.deliver(topic.removeprefix(self.prefix), payload)
+        return receipt

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.conformance.memory_link import MemoryLink, Published
+from broker.conformance.memory_link import MemoryLink, MirrorLink, Published
 from broker.link.mqtt_link import LinkConfig
 from broker.service import Service
 from broker.settings import from_document
@@ -93,7 +93,7 @@ class Stage:
         loop = asyncio.get_running_loop()
         self.rig = rig
         self.tap = Tap(rig.arm)
-        self.link = MemoryLink(loop)
+        self.link, self._mirror = MemoryLink(loop), MirrorLink(loop)
         self._topics = Topics(_ROOT)
         self._opened = opened
         begun_us = time.time_ns() // 1000
@@ -153,8 +153,7 @@ class Stage:
         self.session = session
 
     def _make_link(self, config: LinkConfig) -> MemoryLink:
-        del config
-        return self.link
+        return self._mirror if config.filters == (self._topics.service("+"),) else self.link
 
     # ------------------------------------------------------------------ what a client does
 

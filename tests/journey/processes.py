@@ -68,9 +68,15 @@ class ServiceProcess:
         """What it has written, over all its starts."""
         return (self.folder / "service.log").read_text()
 
-    def start(self, *, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Self:
-        """Start it, behind the words of `prefix`, with more in its environment; does not wait for it."""
-        command = [*prefix, sys.executable, "-m", self._module, "run", "--config", str(self.config)]
+    def start(
+        self,
+        *,
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> Self:
+        """Start it, behind the words of `prefix`, with more arguments and environment; does not wait for it."""
+        command = [*prefix, sys.executable, "-m", self._module, "run", "--config", str(self.config), *arguments]
         with (self.folder / "service.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,

@@ -20,9 +20,10 @@ def test_the_quick_form() -> None:
 
 
 def test_the_quick_form_has_defaults() -> None:
-    settings, reread, accept_lost = asked_of(["--mqtt", "mqtt://127.0.0.1"])
+    settings, reread, accept_lost, take_over = asked_of(["--mqtt", "mqtt://127.0.0.1"])
     assert not accept_lost
     assert reread is None
+    assert not take_over
     assert len(settings.arm) == 3
     assert settings.sim.latency_ms == 25
     assert not settings.sim.faults
@@ -31,8 +32,11 @@ def test_the_quick_form_has_defaults() -> None:
 def test_a_settings_file_and_a_log_level(tmp_path: Path) -> None:
     file = tmp_path / "fleet.toml"
     file.write_text('[[arm]]\nid = "left"\nmodel = "gen3_lite"\n')
-    settings, reread, accept_lost = asked_of(["--config", str(file), "--log-level", "warning", "--accept-lost-history"])
+    settings, reread, accept_lost, take_over = asked_of(
+        ["--config", str(file), "--log-level", "warning", "--accept-lost-history", "--take-over"]
+    )
     assert accept_lost
+    assert take_over
     assert reread is not None
     assert reread(0).settings == settings
     assert [arm.id for arm in settings.arm] == ["left"]

@@ -1,0 +1,325 @@
+"""Tells that this service is there, and sees to it that no other serves the same root.
+
+A connection of its own carries the documents `svc/+` both ways: those of others are read at once, however many
+requests wait on the first connection.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+
+from broker.clock import Clock
+from broker.counters import Counters
+from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will
+from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
+from broker.presence.pulse import Pulse
+from broker.presence.rivals import Answer, Rival, Rivals, SecondServiceError
+from broker.topics import Topics
+from broker.version import service_version
+from schema.codecs import CODECS
+from schema.codecs.times import format_time, parse_time
+
+log = structlog.get_logger()
+
+PATIENCE_S = 2.5 * HEARTBEAT_S
+"""A service that says nothing for so long although it was asked is not there."""
+DOUBT_S = 10.0
+"""After standing still for so long the service makes sure that no other took its place; less than PATIENCE_S."""
+ROUND_TRIP_S = 10.0
+"""How long our own document may take to come back."""
+GOODBYE_S = 1.0
+RETRY_MAX_S = 1.0
+JSON = CODECS["application/json"]
+
+
+class Presence:
+    """One start of the service, as the MQTT server shows it.
+
+    Args:
+        instance: of the settings.
+        topics: of the root.
+        clock: of the service.
+        counters: shown in the document.
+        epoch: the one that the start begins with.
+        known: earlier starts on the same store.
+        take_over: whether services that live are told to end.
+    """
+
+    def __init__(
+        self,
+        *,
+        instance: str,
+        topics: Topics,
+        clock: Clock,
+        counters: Counters,
+        epoch: int,
+        known: frozenset[str] = frozenset(),
+        take_over: bool = False,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.start = secrets.token_hex(8)
+        self.clock_state: Callable[[], Any] = lambda: "ok"
+        """What the document says of the clock."""
+        self.pulse, self.beat_s = Pulse(loop), HEARTBEAT_S
+        self._instance, self._topics = instance, topics
+        self._clock, self._counters = clock, counters
+        self._since_us = self._seen_us = clock.now_us()
+        self._take_over = take_over
+        self._rivals = Rivals(instance, self.start, format_time(self._since_us), known, take_over=take_over)
+        self._rivals.epoch = epoch
+        self._state = STARTING
+        self._link: MqttLink | None = None
+        self._main: MqttLink | None = None
+        self._heard_us = 0
+        """The `seen_at` of our own document that came back last."""
+        self._news, self._sure, self._doubt = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._own: list[asyncio.Task[None]] = []
+        self._closing = self._lost = False
+
+    # ------------------------------------------------------------------ what it says
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the documents tell."""
+        return self._rivals.epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self._rivals.epoch = epoch
+
+    @property
+    def highest_epoch(self) -> int:
+        """The highest epoch of another start in any document seen: ours has to be higher."""
+        return self._rivals.highest_epoch
+
+    def document(self, state: str) -> dict[str, Any]:
+        """The document `svc/<instance>` of this moment; no two say the same `seen_at`."""
+        self._seen_us = max(self._clock.now_us(), self._seen_us + 1)
+        document: dict[str, Any] = {
+            "state": state,
+            "since": format_time(self._since_us),
+            "seen_at": format_time(self._seen_us),
+            "version": service_version(),
+            "epoch": self.epoch,
+            "start": self.start,
+            "counters": self._counters.totals(),
+            "clock": self.clock_state(),
+        }
+        if state == STARTING:
+            document |= {"passed": self._rivals.passed, "take_over": self._take_over}
+        return document
+
+    def will(self) -> Will:
+        """What the MQTT server says when the connection of the requests is gone."""
+        return Will(self._topics.service(self._instance), JSON.encode_document(self.document(OFFLINE)))
+
+    def config(self, config: LinkConfig) -> LinkConfig:
+        """Our own connection, given that of the requests."""
+        return msgspec.structs.replace(
+            config,
+            client_id=f"{config.client_id}-{self.start[:8]}",
+            filters=(self._topics.service("+"),),
+            will=None,
+            session_expiry_s=0,
+            retry_max_s=RETRY_MAX_S,
+            retained=True,
+        )
+
+    # ------------------------------------------------------------------ life
+
+    async def claim(self, link: MqttLink, tasks: asyncio.TaskGroup) -> None:
+        """Connect by `link`, and make sure that nobody else serves the root; to be called before anything is served.
+
+        Another service that lives ends the tasks with SecondServiceError, now or later.
+
+        Raises:
+            LinkError: the MQTT server cannot be reached, or refuses.
+        """
+        self._link = link
+        link.on_session(self._on_session)
+        await link.open()
+        for work in (self._read(link), self._beat()):
+            self._own.append(tasks.create_task(work, name="presence"))
+        if await self._round_trip():
+            await self._alone()
+        else:
+            self._blind()
+        for instance in sorted(self._rivals.nameless):
+            log.warning(
+                "earlier_version_online", instance=instance, why="it says no start: whether it lives is unknown"
+            )
+        if self._lost:
+            await asyncio.Event().wait()  # until that ends the tasks
+        self._rivals.passed = True
+        log.info("root_claimed", start=self.start)
+
+    def serve(self, main: MqttLink, tasks: asyncio.TaskGroup) -> None:
+        """Say that we are here from now on, while `main`, the connection of the requests, is up; call it before that.
+
+        Until `close`; with each new connection of `main` others may have come meanwhile.
+        """
+        self._main = main
+        self._sure.set()
+        main.on_session(self._on_main_session)
+        self.pulse.start()
+        self._own.append(tasks.create_task(self._make_sure(), name="presence"))
+
+    @property
+    def sure(self) -> bool:
+        """Whether no other service can have taken our place."""
+        return self._sure.is_set() and self.pulse.still_s() < DOUBT_S
+
+    async def made_sure(self) -> None:
+        """Wait until no other service can have taken our place; for ever if one has, until that ends the tasks."""
+        if not self.sure:
+            self._begin_to_doubt()
+        await self._sure.wait()
+
+    async def close(self) -> None:
+        """Say that we are gone, and disconnect; harmless when that was done."""
+        self._closing = True
+        self.pulse.close()
+        for task in self._own:
+            task.cancel()
+        if self._own:
+            await asyncio.wait(self._own)
+        link, self._link = self._link, None
+        if link is not None:
+            if link.connected:
+                await _done(self._publish(link, OFFLINE))
+            await link.close()
+
+    # ------------------------------------------------------------------ inside
+
+    def _on_session(self, present: bool) -> None:
+        del present
+        self._rivals.listen_anew()
+        self.tell()
+
+    def _on_main_session(self, present: bool) -> None:
+        del present
+        first, self._state = self._state == STARTING, ONLINE
+        if not first:
+            self._begin_to_doubt()
+
+    def _begin_to_doubt(self) -> None:
+        self._sure.clear()
+        self._doubt.set()
+
+    def tell(self) -> int:
+        """Publish our document, if it is true and can be; its `seen_at` in µs, else 0."""
+        link = self._link
+        true = self._state == STARTING or (self._main is not None and self._main.connected)
+        if self._closing or link is None or not link.connected or not true:
+            return 0
+        return self._seen_us if self._publish(link, self._state) is not None else 0
+
+    def _publish(self, link: MqttLink, state: str) -> Receipt | None:
+        payload = JSON.encode_document(self.document(state))
+        with contextlib.suppress(LinkError):
+            return link.publish(
+                self._topics.service(self._instance), payload, retain=True, content_type=JSON.content_type
+            )
+        return None
+
+    async def _read(self, link: MqttLink) -> None:
+        async for message in link.messages():
+            await link.ack([message])
+            topic = self._topics.parse_public(message.topic)
+            if topic is not None and not topic.below:
+                self._hear(topic.arm, message.payload, retained=message.retain)
+
+    def _hear(self, instance: str, payload: bytes, *, retained: bool) -> None:
+        document = read_document(payload)
+        if document is not None and document.start == self.start and not retained:
+            with contextlib.suppress(ValueError):
+                self._heard_us = parse_time(document.seen_at)
+        answer = self._rivals.hear(instance, document, self._clock.monotonic(), retained=retained)
+        self._news.set()
+        if answer is Answer.TELL:
+            self.tell()
+        elif answer is Answer.END:
+            self._lost = True
+            self._sure.clear()
+            text = f"another service serves the same root ({self._rivals.stronger}), so this one ends"
+            hint = "stop one of the two for good; a start with --take-over ends the other"
+            raise SecondServiceError(f"{text} (start {self.start}); {hint}")
+
+    async def _round_trip(self) -> bool:
+        """Tell, and wait until that comes back: then everything that was told before was heard."""
+        told_us = self.tell()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ROUND_TRIP_S):
+                while not told_us or self._heard_us < told_us:
+                    self._news.clear()
+                    if not told_us:
+                        await asyncio.sleep(RETRY_MAX_S / 10)
+                        told_us = self.tell()
+                    else:
+                        await self._news.wait()
+                return True
+        return False
+
+    async def _alone(self) -> None:
+        """Wait until nobody is left who may serve the root; whoever is there lets us end meanwhile."""
+        awaited: set[str] = set()
+        while (rival := self._rivals.first()) is not None:
+            left_s = rival.at_s + PATIENCE_S - self._clock.monotonic()
+            if left_s <= 0:
+                self._declare_gone(rival)
+                continue
+            if rival.document.start not in awaited:
+                awaited.add(rival.document.start)
+                log.warning("waiting_for_another_service", rival=str(rival), seconds=round(left_s, 1))
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await self._news.wait()
+
+    def _declare_gone(self, rival: Rival) -> None:
+        """Nobody stands behind its document: say so in its place, that no later start waits for it again."""
+        log.warning("service_gone", rival=str(rival), why=f"silent for {PATIENCE_S:g} s although it was asked")
+        self._rivals.forget(rival)
+        if rival.instance != self._instance and self._link is not None:
+            gone = JSON.encode_document(msgspec.to_builtins(msgspec.structs.replace(rival.document, state=OFFLINE)))
+            with contextlib.suppress(LinkError):
+                self._link.publish(
+                    self._topics.service(rival.instance), gone, retain=True, content_type=JSON.content_type
+                )
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self.beat_s)
+            self.tell()
+
+    async def _make_sure(self) -> None:
+        """Whenever others may have come: see whether they have."""
+        while True:
+            await self._doubt.wait()
+            self._doubt.clear()
+            if await self._round_trip():
+                await self._alone()
+            else:
+                self._blind()
+            if not self._doubt.is_set() and not self._lost:
+                self.pulse.last_s = asyncio.get_running_loop().time()
+                self._sure.set()
+
+    def _blind(self) -> None:
+        topic = self._topics.service("+")
+        log.error("other_services_not_seen", why=f"our own document did not come back: may our user read {topic}?")
+
+
+async def _done(receipt: Receipt | None) -> None:
+    """Wait for a receipt, for a while at most."""
+    if receipt is None:
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GOODBYE_S):
+            while not receipt.done():  # noqa: ASYNC110 - receipts are polled by design
+                await asyncio.sleep(0.005)
