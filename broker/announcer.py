@@ -6,7 +6,7 @@ from typing import Any
 from broker import self_description
 from broker.arms.arm_session import ArmSession
 from broker.presence.document import ONLINE
-from broker.presence.presence import Presence
+from broker.presence.identity import Identity
 from broker.publish.documents import NAMES
 from broker.publish.outbox import Publication
 from broker.record.ledger import Ledger
@@ -19,11 +19,11 @@ from broker.topics import Topics
 class Announcer:
     """Publishes `svc/...` and `meta/...`."""
 
-    def __init__(self, settings: Settings, topics: Topics, ledger: Ledger, presence: Presence) -> None:
+    def __init__(self, settings: Settings, topics: Topics, ledger: Ledger, identity: Identity) -> None:
         self._settings = settings
         self._topics = topics
         self._ledger = ledger
-        self._presence = presence
+        self._identity = identity
 
     def everything(self, sessions: Iterable[ArmSession]) -> None:
         """All that is retained, the documents of the arms included."""
@@ -37,13 +37,13 @@ class Announcer:
 
     def service(self) -> None:
         """What names the epoch."""
-        self._presence.epoch = self._ledger.epoch
+        self._identity.epoch = self._ledger.epoch
         self.presence(ONLINE)
         self._retain(self._topics.meta("service"), self_description.service(self._settings, self._ledger.epoch))
 
     def presence(self, state: str) -> None:
         """Whether the service is `online` or `offline`."""
-        self._retain(self._topics.service(self._settings.instance), self._presence.document(state))
+        self._retain(self._topics.service(self._settings.instance), self._identity.document(state))
 
     def factsheet(self, session: ArmSession) -> None:
         """What an arm is."""

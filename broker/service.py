@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 
-import msgspec
 import structlog
 
 from broker import recovery
@@ -26,6 +25,7 @@ from broker.link.clients import make_link as make_real_link
 from broker.link.device_bus import MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink
 from broker.presence.document import OFFLINE, ONLINE
+from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
@@ -81,42 +81,38 @@ class Service:
         self._topics = topics = Topics(settings.root)
         self._counters = Counters(clock.monotonic)
         self._make_link = make_link = make_link or partial(make_real_link, counters=self._counters)
-        self._presence = presence = self._presence_of(take_over=take_over)
-        config = self._link_config()
-        self._link = make_link(msgspec.structs.replace(config, will=presence.will()))
+        identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
+        self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
+        self._link = make_link(self._link_config())
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
-        self._documents, self._notices = documents, notices = ledger.documents, ledger.notices
-        self._announcer = announcer = Announcer(settings, topics, ledger, presence)
+        self._documents, self._notices = ledger.documents, ledger.notices
+        self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies = replies = Replies(ledger)
         self._queues = queues = Queues(tasks)
-        self._settler = settler = Settler(
-            ledger=ledger, replies=replies, documents=documents, queues=queues, loop=loop,
-            pending_max_age_us=settings.arm_defaults.pending_max_age_us,
-        )  # fmt: skip
+        self._settler = settler = self._settler_of(replies)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = fences = Fences(ledger, accept=accept_lost)
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, fences, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
-        self._bus = MqttDeviceBus(partial(make_link, bus_config(config, topics)), topics, tasks)
-        self._fleet = Fleet(settings, notices.handles, clock.now_us(), self._bus)
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
         self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
         self._acceptor = self._acceptor_of(replies)
         self._fleet_change = FleetChange(self._parts())
 
-    def _presence_of(self, *, take_over: bool) -> Presence:
-        loaded = self._loaded
-        return Presence(
-            instance=self._settings.instance, topics=self._topics, clock=self._clock, counters=self._counters,
-            epoch=loaded.epoch, known=known_starts(loaded.meta), take_over=take_over,
+    def _settler_of(self, replies: Replies) -> Settler:
+        return Settler(
+            ledger=self._ledger, replies=replies, documents=self._documents, queues=self._queues,
+            loop=asyncio.get_running_loop(), pending_max_age_us=self._settings.arm_defaults.pending_max_age_us,
         )  # fmt: skip
 
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
         return Acceptor(
-            link=self._link, intake=Intake(self._link, self._presence), ledger=ledger, replies=replies,
+            intake=Intake(self._link, self._presence), ledger=ledger, replies=replies,
             settler=self._settler,
             orders=self._orders(), notices=self._notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
@@ -180,7 +176,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
-        await remember_start(self._store, self._loaded.meta, self._presence.start)
+        await remember_start(self._store, self._loaded.meta, self._presence.identity.start)
         await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
         self._presence.serve(self._link, self._tasks)
         recovery.restore(self.sessions, self._loaded)
@@ -283,6 +279,7 @@ class Service:
             user=mqtt.user,
             read_password=Password(self._settings),
             ca_file=self._settings.ca_path,
+            will=self._presence.will(),
             client=mqtt.client,
         )
 

@@ -22,7 +22,7 @@ from broker.accept.orders import Orders
 from broker.accept.quarantine import STARTS, Quarantine
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Waiter, job_of
-from broker.link.mqtt_link import InboundMessage, MqttLink
+from broker.link.mqtt_link import InboundMessage
 from broker.publish.notices import Notices
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, error_body
@@ -51,7 +51,6 @@ class Acceptor:
     def __init__(
         self,
         *,
-        link: MqttLink,
         intake: Intake,
         ledger: Ledger,
         replies: Replies,
@@ -64,7 +63,6 @@ class Acceptor:
         topics: Topics,
         next_request: int,
     ) -> None:
-        self._link = link
         self._intake = intake
         self._ledger = ledger
         self._replies = replies
@@ -98,7 +96,7 @@ class Acceptor:
             await self._ack_wanted.wait()
             self._ack_wanted.clear()
             messages, self._to_ack = self._to_ack, []
-            await self._link.ack(messages)
+            await self._intake.ack(messages)
 
     def accept(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
         """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""

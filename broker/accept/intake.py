@@ -20,3 +20,7 @@ class Intake:
             if not presence.sure:
                 await presence.made_sure()
             yield batch
+
+    async def ack(self, messages: Sequence[InboundMessage]) -> None:
+        """Acknowledge messages, in the order of arrival."""
+        await self._link.ack(messages)

@@ -6,23 +6,18 @@ requests wait on the first connection.
 
 import asyncio
 import contextlib
-import secrets
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import structlog
 
 from broker.clock import Clock
-from broker.counters import Counters
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will
 from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
+from broker.presence.identity import JSON, Identity
 from broker.presence.pulse import Pulse
 from broker.presence.rivals import Answer, Rival, Rivals, SecondServiceError
 from broker.topics import Topics
-from broker.version import service_version
-from schema.codecs import CODECS
-from schema.codecs.times import format_time, parse_time
+from schema.codecs.times import parse_time
 
 log = structlog.get_logger()
 
@@ -34,44 +29,24 @@ ROUND_TRIP_S = 10.0
 """How long our own document may take to come back."""
 GOODBYE_S = 1.0
 RETRY_MAX_S = 1.0
-JSON = CODECS["application/json"]
 
 
 class Presence:
     """One start of the service, as the MQTT server shows it.
 
     Args:
-        instance: of the settings.
+        identity: who we are.
         topics: of the root.
         clock: of the service.
-        counters: shown in the document.
-        epoch: the one that the start begins with.
         known: earlier starts on the same store.
-        take_over: whether services that live are told to end.
     """
 
-    def __init__(
-        self,
-        *,
-        instance: str,
-        topics: Topics,
-        clock: Clock,
-        counters: Counters,
-        epoch: int,
-        known: frozenset[str] = frozenset(),
-        take_over: bool = False,
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        self.start = secrets.token_hex(8)
-        self.clock_state: Callable[[], Any] = lambda: "ok"
-        """What the document says of the clock."""
-        self.pulse, self.beat_s = Pulse(loop), HEARTBEAT_S
-        self._instance, self._topics = instance, topics
-        self._clock, self._counters = clock, counters
-        self._since_us = self._seen_us = clock.now_us()
-        self._take_over = take_over
-        self._rivals = Rivals(instance, self.start, format_time(self._since_us), known, take_over=take_over)
-        self._rivals.epoch = epoch
+    def __init__(self, identity: Identity, topics: Topics, clock: Clock, known: frozenset[str] = frozenset()) -> None:
+        self.identity = identity
+        self.pulse, self.beat_s = Pulse(asyncio.get_running_loop()), HEARTBEAT_S
+        self._topics, self._topic = topics, topics.service(identity.instance)
+        self._clock = clock
+        self._rivals = Rivals(identity, known)
         self._state = STARTING
         self._link: MqttLink | None = None
         self._main: MqttLink | None = None
@@ -84,45 +59,19 @@ class Presence:
     # ------------------------------------------------------------------ what it says
 
     @property
-    def epoch(self) -> int:
-        """The epoch that the documents tell."""
-        return self._rivals.epoch
-
-    @epoch.setter
-    def epoch(self, epoch: int) -> None:
-        self._rivals.epoch = epoch
-
-    @property
     def highest_epoch(self) -> int:
         """The highest epoch of another start in any document seen: ours has to be higher."""
         return self._rivals.highest_epoch
 
-    def document(self, state: str) -> dict[str, Any]:
-        """The document `svc/<instance>` of this moment; no two say the same `seen_at`."""
-        self._seen_us = max(self._clock.now_us(), self._seen_us + 1)
-        document: dict[str, Any] = {
-            "state": state,
-            "since": format_time(self._since_us),
-            "seen_at": format_time(self._seen_us),
-            "version": service_version(),
-            "epoch": self.epoch,
-            "start": self.start,
-            "counters": self._counters.totals(),
-            "clock": self.clock_state(),
-        }
-        if state == STARTING:
-            document |= {"passed": self._rivals.passed, "take_over": self._take_over}
-        return document
-
     def will(self) -> Will:
         """What the MQTT server says when the connection of the requests is gone."""
-        return Will(self._topics.service(self._instance), JSON.encode_document(self.document(OFFLINE)))
+        return Will(self._topic, self.identity.payload(OFFLINE))
 
     def config(self, config: LinkConfig) -> LinkConfig:
         """Our own connection, given that of the requests."""
         return msgspec.structs.replace(
             config,
-            client_id=f"{config.client_id}-{self.start[:8]}",
+            client_id=f"{config.client_id}-{self.identity.start[:8]}",
             filters=(self._topics.service("+"),),
             will=None,
             session_expiry_s=0,
@@ -155,8 +104,8 @@ class Presence:
             )
         if self._lost:
             await asyncio.Event().wait()  # until that ends the tasks
-        self._rivals.passed = True
-        log.info("root_claimed", start=self.start)
+        self.identity.passed = True
+        log.info("root_claimed", start=self.identity.start)
 
     def serve(self, main: MqttLink, tasks: asyncio.TaskGroup) -> None:
         """Say that we are here from now on, while `main`, the connection of the requests, is up; call it before that.
@@ -217,14 +166,12 @@ class Presence:
         true = self._state == STARTING or (self._main is not None and self._main.connected)
         if self._closing or link is None or not link.connected or not true:
             return 0
-        return self._seen_us if self._publish(link, self._state) is not None else 0
+        return self.identity.seen_us if self._publish(link, self._state) is not None else 0
 
     def _publish(self, link: MqttLink, state: str) -> Receipt | None:
-        payload = JSON.encode_document(self.document(state))
+        payload = self.identity.payload(state)
         with contextlib.suppress(LinkError):
-            return link.publish(
-                self._topics.service(self._instance), payload, retain=True, content_type=JSON.content_type
-            )
+            return link.publish(self._topic, payload, retain=True, content_type=JSON.content_type)
         return None
 
     async def _read(self, link: MqttLink) -> None:
@@ -236,7 +183,7 @@ class Presence:
 
     def _hear(self, instance: str, payload: bytes, *, retained: bool) -> None:
         document = read_document(payload)
-        if document is not None and document.start == self.start and not retained:
+        if document is not None and document.start == self.identity.start and not retained:
             with contextlib.suppress(ValueError):
                 self._heard_us = parse_time(document.seen_at)
         answer = self._rivals.hear(instance, document, self._clock.monotonic(), retained=retained)
@@ -248,7 +195,7 @@ class Presence:
             self._sure.clear()
             text = f"another service serves the same root ({self._rivals.stronger}), so this one ends"
             hint = "stop one of the two for good; a start with --take-over ends the other"
-            raise SecondServiceError(f"{text} (start {self.start}); {hint}")
+            raise SecondServiceError(f"{text} (start {self.identity.start}); {hint}")
 
     async def _round_trip(self) -> bool:
         """Tell, and wait until that comes back: then everything that was told before was heard."""
@@ -285,7 +232,7 @@ class Presence:
         """Nobody stands behind its document: say so in its place, that no later start waits for it again."""
         log.warning("service_gone", rival=str(rival), why=f"silent for {PATIENCE_S:g} s although it was asked")
         self._rivals.forget(rival)
-        if rival.instance != self._instance and self._link is not None:
+        if rival.instance != self.identity.instance and self._link is not None:
             gone = JSON.encode_document(msgspec.to_builtins(msgspec.structs.replace(rival.document, state=OFFLINE)))
             with contextlib.suppress(LinkError):
                 self._link.publish(

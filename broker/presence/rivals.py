@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 
 from broker.presence.document import OFFLINE, ONLINE, SvcDocument
+from broker.presence.identity import Identity
 
 
 class SecondServiceError(Exception):
@@ -46,28 +47,13 @@ class Rival:
 
 
 class Rivals:
-    """What is known of other starts.
+    """What is known of other starts than `own`; `known` are those on our store: it is ours, so they have ended."""
 
-    Args:
-        instance: our own.
-        start, since: our own, as our documents tell them.
-        known: earlier starts on our store: it is ours, so they have ended.
-        take_over: whether others have to end for us.
-    """
-
-    def __init__(
-        self, instance: str, start: str, since: str, known: frozenset[str] = frozenset(), *, take_over: bool = False
-    ) -> None:
-        self._instance = instance
-        self._start, self._since = start, since
+    def __init__(self, own: Identity, known: frozenset[str] = frozenset()) -> None:
+        self._own = own
         self._known = known
-        self._take_over = take_over
         self._claimed = False
         self._found: dict[str, Rival] = {}
-        self.epoch = 0
-        """Our own."""
-        self.passed = False
-        """Whether our claim stands: we serve the root."""
         self.stronger: Rival | None = None
         """The one that we end for."""
         self.highest_epoch = 0
@@ -81,13 +67,13 @@ class Rivals:
     def listen_anew(self) -> None:
         """The documents come again: what was known is what is retained, or nothing."""
         self._found.clear()
-        self._claimed = self.passed
+        self._claimed = self._own.passed
 
     def hear(self, instance: str, document: SvcDocument | None, now_s: float, *, retained: bool) -> Answer:
         """Take a document, `retained` if it was there before we listened; what it asks of us."""
         if document is None:
             return self._answer(instance)
-        if document.start == self._start:
+        if document.start == self._own.start:
             self._claimed = self._claimed or not retained
             return Answer.NOTHING if document.live else self._answer(instance)
         self.highest_epoch = max(self.highest_epoch, document.epoch)
@@ -117,12 +103,12 @@ class Rivals:
 
     def _answer(self, instance: str) -> Answer:
         """Our own topic has to say that we are here."""
-        return Answer.TELL if instance == self._instance and self.passed else Answer.NOTHING
+        return Answer.TELL if instance == self._own.instance and self._own.passed else Answer.NOTHING
 
     def _counts(self, rival: Rival) -> bool:
         """Whether it may serve the root, or claimed it before us."""
         found = rival.document
-        if self.passed:
+        if self._own.passed:
             return found.state == ONLINE
         return found.state == ONLINE or found.passed or rival.earlier
 
@@ -131,9 +117,10 @@ class Rivals:
         found = rival.document
         if not rival.heard:
             return False
-        if self.passed:
-            own = SvcDocument(ONLINE, self._since, epoch=self.epoch, start=self._start)
-            return found.take_over or (found.state == ONLINE and found.rank < own.rank)
-        if self._take_over:
+        own = self._own
+        if own.passed:
+            document = SvcDocument(ONLINE, own.since, epoch=own.epoch, start=own.start)
+            return found.take_over or (found.state == ONLINE and found.rank < document.rank)
+        if own.take_over:
             return found.take_over and not rival.earlier
         return found.take_over or self._counts(rival)

@@ -96,15 +96,19 @@ async def test_after_a_kill_the_same_store_serves_again_at_once(pair: Pair) -> N
     one.start()
     async with Client(one.port, one.root, "ann", f"ann-{next(_numbers)}") as client:
         await client.subscribe("svc/+")
-        await online(client, 1)
+        first = await client.document("svc/main", lambda document: document["state"] == "online")
         one.kill()
         await client.document("svc/main", lambda document: document["state"] == "offline")
         one.start()
-        await online(client, 2)
+        second = await client.document(
+            "svc/main", lambda each: each["state"] == "online" and each["start"] != first["start"]
+        )
+        assert second["epoch"] == first["epoch"] + 1
         assert "waiting_for_another_service" not in one.log
         one.kill()
         await client.document("svc/main", lambda document: document["state"] == "offline")
         two.start()
-        await online(client, 1)
+        starts = (first["start"], second["start"])
+        await client.document("svc/main", lambda each: each["state"] == "online" and each["start"] not in starts)
         assert "waiting_for_another_service" not in two.log
         assert await two.stop() == Exit.OK

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from broker.clock import Clock
 from broker.counters import Counters
+from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.presence.rivals import SecondServiceError
 from broker.topics import Topics
@@ -86,10 +87,8 @@ class Starter:
         loop = asyncio.get_running_loop()
         clock = Clock(lambda: START_US + int(loop.time() * 1e6), loop.time)
         self.hub = hub
-        self.presence = Presence(
-            instance=instance, topics=TOPICS, clock=clock, counters=Counters(loop.time), epoch=epoch, known=known,
-            take_over=take_over,
-        )  # fmt: skip
+        identity = Identity(instance, clock, Counters(loop.time), epoch, take_over=take_over)
+        self.presence = Presence(identity, TOPICS, clock, known)
         self.watch, self.main = HubLink(loop, hub), MemoryLink(loop)
         self.serving = asyncio.Event()
         self.ended: BaseException | None = None

@@ -22,11 +22,11 @@ def test_the_document_has_every_field() -> None:
         document = hub.document()
         assert set(document) == {"state", "since", "seen_at", "version", "epoch", "start", "counters", "clock"}
         assert (document["state"], document["epoch"], document["clock"]) == ("online", 7, "ok")
-        assert document["start"] == one.presence.start
+        assert document["start"] == one.presence.identity.start
         assert len(document["start"]) == 16
         assert document["counters"] == dict.fromkeys(COUNTERS, 0)
         await one.stop()
-        assert (hub.document()["state"], hub.document()["start"]) == ("offline", one.presence.start)
+        assert (hub.document()["state"], hub.document()["start"]) == ("offline", one.presence.identity.start)
 
     on_a_hub(scenario)
 
@@ -58,7 +58,7 @@ def test_the_will_and_the_connection_are_its_own() -> None:
         will = one.presence.will()
         document = json.loads(will.payload)
         assert (will.topic, document["state"], document["start"]) == (
-            "armbroker/v1/svc/north", "offline", one.presence.start,
+            "armbroker/v1/svc/north", "offline", one.presence.identity.start,
         )  # fmt: skip
         main = LinkConfig(url="mqtt://h", client_id="c", filters=("a",), user="u", will=will)
         own = one.presence.config(main)
@@ -76,11 +76,11 @@ def test_a_second_one_ends_at_once_and_the_first_one_stays(instance: str) -> Non
         began_s = asyncio.get_running_loop().time()
         two = await Starter(hub, instance, epoch=99).until_decided()
         assert not two.serving.is_set()
-        assert one.presence.start in str(two.ended)
+        assert one.presence.identity.start in str(two.ended)
         assert asyncio.get_running_loop().time() - began_s < MARGIN_S
         await asyncio.sleep(2 * HEARTBEAT_S)
         assert one.ended is None
-        assert hub.document()["start"] == one.presence.start
+        assert hub.document()["start"] == one.presence.identity.start
         assert hub.document()["state"] == "online"
         assert hub.document(instance)["state"] == ("online" if instance == "main" else "offline")
         await one.stop()
@@ -110,7 +110,7 @@ def test_a_crashed_predecessor_on_the_same_store_is_not_waited_for() -> None:
         await one.stop()
         hub.retained["svc/main"] = document
         began_s = asyncio.get_running_loop().time()
-        two = await Starter(hub, known=frozenset({one.presence.start})).until_decided()
+        two = await Starter(hub, known=frozenset({one.presence.identity.start})).until_decided()
         assert two.serving.is_set()
         assert asyncio.get_running_loop().time() - began_s < MARGIN_S
         await two.stop()
@@ -158,7 +158,7 @@ def test_who_takes_over_waits_for_the_end_of_who_was_there() -> None:
         two = await Starter(hub, "other", take_over=True).until_decided()
         assert two.serving.is_set()
         assert one.ended is not None
-        assert two.presence.start in str(one.ended)
+        assert two.presence.identity.start in str(one.ended)
         await asyncio.sleep(2 * HEARTBEAT_S)
         assert two.ended is None
         assert (hub.document("main")["state"], hub.document("other")["state"]) == ("offline", "online")

@@ -2,7 +2,10 @@
 
 import pytest
 
+from broker.clock import Clock
+from broker.counters import Counters
 from broker.presence.document import OFFLINE, ONLINE, STARTING, SvcDocument
+from broker.presence.identity import Identity
 from broker.presence.rivals import Answer, Rivals
 
 OWN = SvcDocument(STARTING, since="09", start="own")
@@ -11,9 +14,9 @@ OTHER = SvcDocument(ONLINE, since="08", start="other", epoch=4)
 
 def rivals(*, passed: bool = False, take_over: bool = False, epoch: int = 1) -> Rivals:
     """Rivals of a service `main`, since 09, before or after its claim stands."""
-    found = Rivals("main", "own", "09", frozenset({"before"}), take_over=take_over)
-    found.epoch, found.passed = epoch, passed
-    return found
+    own = Identity("main", Clock(), Counters(lambda: 0.0), epoch, take_over=take_over)
+    own.start, own.since, own.passed = "own", "09", passed
+    return Rivals(own, frozenset({"before"}))
 
 
 def test_a_retained_document_alone_ends_nobody() -> None:

@@ -19,7 +19,7 @@ def test_each_start_is_recorded_before_it_is_told(tmp_path: Path) -> None:
 
     async def scenario(plant: Plant) -> None:
         assert known_starts(plant.loaded.meta) == frozenset(starts)
-        starts.append(plant.service._presence.start)
+        starts.append(plant.service._presence.identity.start)
         assert known_starts(stored(plant)) == frozenset(starts)
 
     for _ in range(3):
