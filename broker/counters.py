@@ -15,6 +15,7 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
         " there is nowhere to answer them",
         "request_failed": "requests on which the service itself failed; answered with internal",
         "request_refused": "requests that were answered with a refusal, of whatever kind",
+        "row_damaged": "rows of the store that were not what was written; none was used",
         "publication_refused": "replies, events and documents that the MQTT server did not take, or that are too large",
         "message_unreadable": "messages that the MQTT server passed on and that could not be read; acknowledged",
         "packet_out_of_place": "other packets that could not be read, or that no MQTT server sends; passed over",

@@ -11,6 +11,7 @@ import structlog
 from broker import recovery
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
+from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet, options_of
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ForwardJob
@@ -72,6 +73,7 @@ class Parts(NamedTuple):
     authorities: Authorities
     announcer: Announcer
     loaded: Loaded
+    damages: Damages
 
 
 class FleetChange:
@@ -154,10 +156,10 @@ class FleetChange:
         elif self._opened(name, lambda: self._sessions.update({name: parts.fleet.open(arm)})):
             session = self._sessions[name]
             alone = {name: session}
-            recovery.restore(alone, parts.loaded)
-            parts.authorities.restore([session], parts.loaded.meta)
-            recovery.publish_events_again(alone, parts.loaded, parts.ledger)
-            recovery.requeue(alone, parts.loaded, parts.ledger, parts.settler)
+            recovery.restore(alone, parts.loaded, parts.damages)
+            parts.authorities.restore([session], parts.loaded.meta, parts.damages)
+            recovery.publish_events_again(alone, parts.loaded, parts.ledger, parts.damages)
+            recovery.requeue(alone, parts.loaded, parts.ledger, parts.settler, parts.damages)
             self._begin(session)
             return
         del after[name]
@@ -185,7 +187,7 @@ class FleetChange:
         """First contact, as after a start; then what waits."""
         parts, state = self._parts, session.state
         state.online = state.ready = session.met = False
-        state.held, session.found, session.told, session.failures = "", None, (), 0
+        state.held, session.found, session.told, session.failures = session.damage, None, (), 0
         session.reverts += 1
         session.adapter.watch(partial(parts.reconciler.on_notice, session))
         parts.ledger.documents.mark(session, *(NAMES if state.adopted else ("presence",)))

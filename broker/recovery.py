@@ -1,25 +1,35 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 
 from broker.accept.quarantine import STARTS
 from broker.arms.arm_session import ArmSession
+from broker.arms.damages import Damages, hold
 from broker.arms.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.settler import Settler
+from broker.store.meta_keys import DAMAGED
 from broker.store.restored import FENCE_KEY, RESTORED_KEY, KnownFence
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, ItemRow, Loaded, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, ChangeState, Damage, FirstRow, ItemRow, Loaded, RequestRow
 from handlers.arm_state import as_message
 from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots
 from schema.arms import Verb
-from schema.envelope import Author, Stage, Wait
+from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.joint_items import JointParameterMap
+
+R = TypeVar("R")
+
+_warnings = msgspec.json.Decoder(tuple[Warned, ...]).decode
+UNUSABLE = (msgspec.MsgspecError, BrokerError, ValueError, KeyError, TypeError)
+"""What bytes that nobody can use may raise, although they are what was written."""
 
 
 def restore_arm(session: ArmSession, row: ArmRow, epoch: int) -> None:
@@ -45,23 +55,46 @@ def restore_item(session: ArmSession, row: ItemRow) -> None:
     state.desired_by[slot], state.reported_by[slot] = unpack_setters(row.set_by)
 
 
-def restore(sessions: dict[str, ArmSession], loaded: Loaded) -> None:
-    """All arms that the settings still name."""
-    for arm in loaded.arms:
-        if (session := sessions.get(arm.arm)) is not None:
-            restore_arm(session, arm, loaded.epoch - 1)
-            session.restored_rev = int(loaded.meta.get(RESTORED_KEY + arm.arm, 0))
-            if known := loaded.meta.get(FENCE_KEY + arm.arm):
-                session.foreign_fence, session.fence_held = msgspec.json.decode(known, type=KnownFence)
-    for item in loaded.items:
-        if (session := sessions.get(item.arm)) is not None:
-            restore_item(session, item)
-    for first in loaded.firsts:
-        if (session := sessions.get(first.arm)) is not None and first.key in ITEMS:
-            session.state.first[first.key, first.mode] = unpack(first.value, ITEMS[first.key].message)
+def _restore_first(session: ArmSession, row: FirstRow) -> None:
+    """What was adopted of a slot that the arm cannot reset."""
+    if row.key in ITEMS:
+        session.state.first[row.key, row.mode] = unpack(row.value, ITEMS[row.key].message)
+
+
+def _restore_known(loaded: Loaded, session: ArmSession, row: ArmRow) -> None:
+    """An arm, and what others gave it as far as that is known."""
+    restore_arm(session, row, loaded.epoch - 1)
+    session.restored_rev = int(loaded.meta.get(RESTORED_KEY + row.arm, 0))
+    if known := loaded.meta.get(FENCE_KEY + row.arm):
+        session.foreign_fence, session.fence_held = msgspec.json.decode(known, type=KnownFence)
+
+
+def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -> None:
+    """All arms that the settings still name; one whose rows are damaged, or cannot be used, is held."""
+    rows: list[tuple[str, str, str, Callable[[ArmSession], None]]] = [
+        *((row.arm, "arm", "", partial(_with, partial(_restore_known, loaded), row)) for row in loaded.arms),
+        *((row.arm, "item", f"{row.key}/{row.mode}", partial(_with, restore_item, row)) for row in loaded.items),
+        *(
+            (row.arm, "first_value", f"{row.key}/{row.mode}", partial(_with, _restore_first, row))
+            for row in loaded.firsts
+        ),
+    ]
+    for arm, table, key, put in rows:
+        if (session := sessions.get(arm)) is not None:
+            try:
+                put(session)
+            except UNUSABLE as error:
+                damages.distrust(session, Damage(table, arm, key, f"it cannot be used: {error}"))
     for (arm_id, topic), seq in loaded.topic_heads.items():
         if (session := sessions.get(arm_id)) is not None:
             session.heads[topic] = seq
+    for session in sessions.values():
+        if damaged := loaded.meta.get(DAMAGED + session.arm):
+            hold(session, damaged)
+
+
+def _with(put: Callable[[ArmSession, R], None], row: R, session: ArmSession) -> None:
+    put(session, row)
 
 
 def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
@@ -78,6 +111,8 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         "cmd_seq": row.cmd_seq, "committed": True, "recovered": True, "again": True, "resumed": begun,
     }  # fmt: skip
     job: ChangeJob
+    if row.warnings:
+        known["warnings"] = _warnings(row.warnings)
     if row.verb == RESTORE:
         slots = factory_slots(session.state)
         told = msgspec.json.decode(row.after or b"{}")
@@ -105,14 +140,21 @@ def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozens
     return frozenset(name for name, value in job.wanted.parameters.items() if known.get(name) != value)
 
 
-def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler) -> None:
+def requeue(
+    sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler, damages: Damages
+) -> None:
     """Put the changes that were not settled back into the queues of their arms, in order."""
     requests = {row.n: row for row in loaded.open_requests}
     for row in loaded.open_changes:
         session = sessions.get(row.arm)
         if session is None or (row.key not in ITEMS and row.verb != RESTORE):
             continue
-        job = _job(session, row, requests.get(row.request_n), ledger)
+        try:
+            job = _job(session, row, requests.get(row.request_n), ledger)
+        except UNUSABLE as error:
+            damages.distrust(session, Damage("change", row.arm, str(row.n), f"it cannot be used: {error}"))
+            ledger.end_damaged(row.n)
+            continue
         state = session.state
         if job.wanted is not None:
             job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, row.before)
@@ -132,18 +174,28 @@ def requeue(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, set
         settler.deadlines.start(session, job)
 
 
-def publish_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies) -> None:
+def publish_again(
+    sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies, damages: Damages
+) -> None:
     """Events and replies that the MQTT server may not have, before anything new."""
-    publish_events_again(sessions, loaded, ledger)
+    publish_events_again(sessions, loaded, ledger, damages)
     for request in loaded.open_requests:
         if request.reply_open and request.outcome:
             address = Address(request.address, request.correlation, request.codec)
-            replies.give(address, from_outcome(request.outcome, request.method), request.n, request.outcome)
+            try:
+                reply = from_outcome(request.outcome, request.method)
+            except UNUSABLE as error:
+                damages.tell(Damage("request", request.arm, request.id, f"it cannot be used: {error}"))
+                continue
+            replies.give(address, reply, request.n, request.outcome)
 
 
-def publish_events_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger) -> None:
+def publish_events_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, damages: Damages) -> None:
     """Events of these arms that the MQTT server may not have."""
     for arm, rows in loaded.unpublished.items():
         if (session := sessions.get(arm)) is not None:
             for row in rows:
-                ledger.publish_again(session, row)
+                try:
+                    ledger.publish_again(session, row)
+                except UNUSABLE as error:
+                    damages.tell(Damage("event", arm, str(row.seq), f"it cannot be used: {error}"))

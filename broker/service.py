@@ -14,6 +14,7 @@ from broker.accept.orders import Orders
 from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
+from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
@@ -84,6 +85,9 @@ class Service:
         identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
         self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
         self._link = make_link(self._link_config())
+        self._damages = Damages(store, self._counters)
+        store.on_damage = self._damages.tell
+        self._damages.tell_all(loaded.damages)
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = ledger.documents, ledger.notices
@@ -147,7 +151,7 @@ class Service:
     def _parts(self) -> Parts:
         return Parts(
             self._ledger, self._fleet, self._queues, self._settler, self._reconciler, self._drift, self._authorities,
-            self._announcer, self._loaded,
+            self._announcer, self._loaded, self._damages,
         )  # fmt: skip
 
     def _release(self, session: ArmSession) -> None:
@@ -179,18 +183,18 @@ class Service:
         await remember_start(self._store, self._loaded.meta, self._presence.identity.start)
         await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
         self._presence.serve(self._link, self._tasks)
-        recovery.restore(self.sessions, self._loaded)
-        self._authorities.restore(self.sessions.values(), self._loaded.meta)
+        recovery.restore(self.sessions, self._loaded, self._damages)
+        self._authorities.restore(self.sessions.values(), self._loaded.meta, self._damages)
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
         log.info("started", epoch=self._loaded.epoch, arms=len(self.sessions), session_present=present)
-        recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies)
+        recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies, self._damages)
         for session in self.sessions.values():
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
         await self._bus.open()
-        recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler)
+        recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         self._announcer.everything(self.sessions.values())
         await self._first_contact()

@@ -81,6 +81,8 @@ class ArmState:
     ready: bool = False
     held: str = ""
     """Why the arm is held; empty when it is not."""
+    damaged: bool = False
+    """Whether it is held because rows of it in the store were damaged: nothing is known of it before ConfirmArm."""
     unfit: bool = False
     """Whether it is held because its limits cannot be used: then no value can be checked."""
     authority: Authority = Authority.CONTROL

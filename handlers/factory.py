@@ -6,10 +6,10 @@ from typing import NamedTuple
 from handlers.arm_state import ArmState
 from handlers.config_items import CONFIG_ITEMS, ConfigItem, held_by_service, slot_path
 from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.items import check_known, check_presence, held_arm
+from handlers.items import check_known, check_presence
 from handlers.outcome import Restoration
 from handlers.plain_params import known_only, plain_params
-from handlers.refusals import NOTHING_CHANGED
+from handlers.refusals import NOTHING_CHANGED, held_arm
 from handlers.request import Request
 from handlers.settling import Ending
 from schema.arms import Slot, Verb

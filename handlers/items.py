@@ -4,7 +4,7 @@ from handlers.arm_state import ArmState, as_message
 from handlers.config_items import ConfigItem, held_by_service
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
-from handlers.refusals import NOTHING_CHANGED, not_read
+from handlers.refusals import NOTHING_CHANGED, held_arm, not_read
 from handlers.request import Request
 from handlers.sanity import stopping_doubts, told
 from handlers.settling import agrees, equal
@@ -99,11 +99,6 @@ def check_known(state: ArmState) -> None:
         raise not_read(state)
     if state.unfit:
         raise held_arm(state)
-
-
-def held_arm(state: ArmState) -> BrokerError:
-    """The refusal of what an arm that is held does not take."""
-    return BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
 
 
 def absence(state: ArmState) -> BrokerError | None:

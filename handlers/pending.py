@@ -1,10 +1,9 @@
 """What people decide about pending changes, and about an arm that is not the one that was known."""
 
 from handlers.arm_state import ArmState
-from handlers.items import held_arm
 from handlers.outcome import ArmOrder, ConfirmOrder, DiscardOrder
 from handlers.plain_params import integer, known_only, plain_params
-from handlers.refusals import NOTHING_CHANGED, not_read
+from handlers.refusals import NOTHING_CHANGED, held_arm, not_read
 from handlers.request import Request
 from schema.envelope import Warned
 from schema.errors import BrokerError
@@ -85,7 +84,7 @@ def confirm_arm(state: ArmState, request: Request) -> ArmOrder:
     known_only(plain_params(request), ())
     if state.unfit:
         raise held_arm(state)
-    if not state.adopted:
+    if not state.adopted and not state.damaged:
         raise not_read(state)
     if not state.held:
         text = f"{state.arm} is not held, there is nothing to confirm. {NOTHING_CHANGED}"

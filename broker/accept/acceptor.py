@@ -18,6 +18,7 @@ from broker.accept.admission import (
 )
 from broker.accept.arrival import Arrival, decode, presumed_codec
 from broker.accept.intake import Intake
+from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.orders import Orders
 from broker.accept.quarantine import STARTS, Quarantine
 from broker.arms.arm_session import ArmSession
@@ -70,6 +71,7 @@ class Acceptor:
         self._orders = orders
         self._notices = notices
         self._quarantine = quarantine
+        self._known_ids = KnownIds(ledger.store)
         self._sessions = sessions
         self._settings = settings
         self._topics = topics
@@ -179,8 +181,7 @@ class Acceptor:
         Raises:
             BrokerError: id_reused.
         """
-        topic = arrival.topic
-        row = self._ledger.store.known(topic.user, topic.conn, arrival.id)
+        row = self._known_ids.find(arrival)
         if row is None:
             return False
         if row.fingerprint != arrival.fingerprint():
@@ -195,7 +196,8 @@ class Acceptor:
             self._settler.wait(session, job, waiter)
             return True
         if not row.outcome:
-            raise BrokerError("outcome_unknown", f"{row.arm} is no longer registered, and did not answer before")
+            text = f"{row.arm} did not answer before it was taken out, or what was kept of the change is damaged"
+            raise BrokerError("outcome_unknown", f"{text}. {NOTHING_DONE}")
         self._give(arrival, self._replies.repeat(session, row, warnings))
         return True
 
@@ -222,8 +224,7 @@ class Acceptor:
         address = arrival.address(self._topics)
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)
-        fresh = self._ledger.store.known(topic.user, topic.conn, arrival.id) is None if arrival.id else False
-        if arrival.remembered and error.retry is not Retry.SAME_ID and fresh:
+        if arrival.remembered and error.retry is not Retry.SAME_ID and self._known_ids.is_new(arrival):
             self._audit(arrival, decision="refused", kind=error.kind)
             self._replies.remember(self._request_row(arrival), address, reply)
             self._ledger.store.flush_soon()

@@ -11,6 +11,7 @@ from broker.publish.notices import Notices
 from broker.record.ledger import Ledger
 from broker.settle.authority import Authorities
 from broker.settle.parking import Parking
+from broker.store.errors import RowDamagedError
 from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.config_items import ITEMS, slot_name
@@ -82,10 +83,8 @@ class Orders:
             case ArmOrder():
                 self._confirm_arm(session, request.author)
                 return Answer({}, Stage.STORED)
-            case HistoryQuery():
-                return self._history(session, order)
-            case EventsQuery():
-                return self._events(session, order)
+            case HistoryQuery() | EventsQuery():
+                return self._looked_up(session, order)
             case FaultOrder(fault):
                 _misbehave(session, fault)
                 return Answer({}, Stage.STORED)
@@ -95,20 +94,40 @@ class Orders:
             case _:
                 raise TypeError(type(order).__name__)
 
+    def _looked_up(self, session: ArmSession, query: HistoryQuery | EventsQuery) -> Answer:
+        try:
+            return self._history(session, query) if isinstance(query, HistoryQuery) else self._events(session, query)
+        except RowDamagedError as error:
+            raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
+
     def _history(self, session: ArmSession, query: HistoryQuery) -> Answer:
         page = self._ledger.store.history(
             session.arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
         )
-        return Answer({"changes": [_past(change) for change in page.changes], "more": page.more})
+        return Answer(
+            {
+                "changes": [_past(change) for change in page.changes],
+                "more": page.more,
+                "missing": [{"first": rev, "last": rev} for rev in page.missing],
+            }
+        )
 
     def _events(self, session: ArmSession, query: EventsQuery) -> Answer:
         page = self._ledger.store.events(session.arm, query.after_seq, query.limit, PAGE_BYTES)
+        events: list[Any] = []
+        missing = list(page.missing)
+        for row in page.events:
+            try:
+                events.append(msgspec.json.decode(row.body))
+            except msgspec.DecodeError:
+                missing.append((row.seq, row.seq))
         return Answer(
             {
-                "events": [msgspec.json.decode(row.body) for row in page.events],
+                "events": events,
                 "first_seq": page.first_seq,
                 "head_seq": page.head_seq,
                 "more": page.more,
+                "missing": [{"first": first, "last": last} for first, last in sorted(missing)],
             }
         )
 

@@ -57,6 +57,8 @@ class ArmSession:
     jobs: deque[Job] = field(default_factory=deque)
     parked: list[ChangeJob] = field(default_factory=list)
     """Pending changes outside the queue, oldest first."""
+    damage: str = ""
+    """Why nothing that the store says of it counts; empty when it does."""
     found: Found | None = None
     """The arm that answers in the place of the one that is known."""
     fence: tuple[int, int] = (0, 0)

@@ -5,7 +5,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple, NotRequired, Self, TypedDict
 
 import msgspec
 
@@ -36,10 +36,16 @@ class _Event(_Ordered):
     event: str
 
 
+class _Missing(TypedDict):
+    first: int
+    last: int
+
+
 class _Fetched(TypedDict):
     events: list[_Event]
     first_seq: int
     more: bool
+    missing: NotRequired[list[_Missing]]
 
 
 class Renew(NamedTuple):
@@ -170,7 +176,12 @@ class Watch:
             steps.append(Resynced(gap.arm, why))
         for event in result["events"]:
             steps += self._monitor.fetched(gap.arm, event_topic(event["event"]), event)
-        last = page["events"][-1]["seq"] if page["events"] else gap.upto
+        for lost in page.get("missing", []):
+            if page["first_seq"] <= lost["first"] <= gap.upto:
+                why = f"events {lost['first']} to {min(lost['last'], gap.upto)} cannot be had any more"
+                steps.append(Resynced(gap.arm, why))
+        ends = [event["seq"] for event in page["events"]] + [lost["last"] for lost in page.get("missing", [])]
+        last = max(ends, default=gap.upto)
         if page["more"] and last < gap.upto:
             return [*steps, gap._replace(after=last)]
         self._monitor.filled(gap)

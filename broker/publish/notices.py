@@ -7,6 +7,7 @@ import msgspec
 
 from broker.clock import Clock
 from broker.publish.outbox import Outbox, Publication
+from broker.store.meta_keys import NEXT_HANDLE
 from broker.store.rows import EventRow, HandleRow
 from broker.store.store import Store
 from broker.topics import Topics
@@ -64,6 +65,7 @@ class Notices:
         now_us = self._clock.now_us()
         entry = HandleEntry(self._next, user, conn, arm, topic, now_us, now_us)
         self._next += 1
+        self._store.batch.set_meta(NEXT_HANDLE, str(self._next))
         self._enter(entry)
         self._store.batch.put_handle(_row(entry))
         return entry.identifier
@@ -83,10 +85,11 @@ class Notices:
         if not entries:
             return
         now_us = self._clock.now_us()
-        if now_us - entries[0].last_seen_us >= TOUCH_US:
-            self._store.batch.touch_handles(user, conn, now_us)
+        stale = now_us - entries[0].last_seen_us >= TOUCH_US
         for entry in entries:
             entry.last_seen_us = now_us
+            if stale:
+                self._store.batch.put_handle(_row(entry))
 
     def expired(self) -> list[HandleEntry]:
         """The handles whose connection was silent for too long."""

@@ -166,8 +166,15 @@ class Replies:
         return msgspec.structs.replace(known, duplicate=True, in_force=in_force(session, reply, rev))
 
     def repeat(self, session: ArmSession | None, row: RequestRow, warnings: tuple[Warned, ...]) -> Reply:
-        """The remembered outcome of a request, marked as a duplicate."""
-        reply = from_outcome(row.outcome, row.method)
+        """The remembered outcome of a request, marked as a duplicate.
+
+        Raises:
+            BrokerError: outcome_unknown, where it cannot be read.
+        """
+        try:
+            reply = from_outcome(row.outcome, row.method)
+        except (msgspec.MsgspecError, BrokerError, ValueError, KeyError, TypeError) as error:
+            raise BrokerError("outcome_unknown", f"id {row.id}: what was answered cannot be read: {error}") from error
         force = in_force(session, reply, row.rev) if session is not None else False
         return msgspec.structs.replace(reply, duplicate=True, in_force=force, warnings=reply.warnings + warnings)
 

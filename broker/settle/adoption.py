@@ -12,6 +12,7 @@ from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.settle.fences import Fences
 from broker.settle.parking import Parking
+from broker.store.meta_keys import DAMAGED
 from broker.store.rows import FirstRow
 from devices.adapter import Snapshot
 from handlers.arm_limits import limits_of
@@ -53,6 +54,10 @@ class Adoption:
         """Keep what the arm is; False if it is another arm than before, or its limits cannot be used: it is held."""
         state = session.state
         description = with_joint_types(description, state.sources)
+        if session.damage:
+            self._hold(session, session.damage, unfit=False)
+            session.found = Found(description, snapshot)
+            return False
         joints = len(state.description.joints) if state.description is not None else 0
         if state.adopted and (session.serial != description.serial or joints != len(description.joints)):
             why = (
@@ -123,6 +128,9 @@ class Adoption:
             raise BrokerError("held", f"{session.arm} stays held: {why}. {NOTHING_CHANGED}")
         state.held, session.found = "", None
         state.rev += 1
+        if session.damage:
+            session.damage, state.damaged, state.adopted = "", False, True
+            self._ledger.store.batch.set_meta(DAMAGED + session.arm, "")
         state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
         same_joints = known is not None and known.joints == found.description.joints
         for slot in [one for one in INITIAL_ORDER if held_by_service(state, one[0])]:

@@ -8,8 +8,10 @@ import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.damages import Damages
 from broker.record.ledger import Ledger
 from broker.settle.parking import Parking
+from broker.store.rows import Damage
 from handlers.arm_state import Hold
 from handlers.outcome import AccessOrder, AuthorityOrder, HoldOrder
 from handlers.request import Request
@@ -56,10 +58,16 @@ class Authorities:
         self._release = release
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def restore(self, sessions: Iterable[ArmSession], meta: Mapping[str, str]) -> None:
-        """Take over what the store knows; an authority that was set under other settings counts no more."""
+    def restore(self, sessions: Iterable[ArmSession], meta: Mapping[str, str], damages: Damages) -> None:
+        """Take over what the store knows; an authority that was set under other settings counts no more.
+
+        An arm of which that cannot be read is held.
+        """
         for session in sessions:
-            self._restore(session, meta)
+            try:
+                self._restore(session, meta)
+            except msgspec.DecodeError as error:
+                damages.distrust(session, Damage("meta", session.arm, "authority or hold", f"unreadable: {error}"))
         self._ledger.store.flush_soon()
 
     def _restore(self, session: ArmSession, meta: Mapping[str, str]) -> None:

@@ -100,7 +100,8 @@ class Endings:
         if cause != SUPERSEDED:
             self._rebase_newer(session, job)
         for place in job.places:
-            self._ledger.put_slot(session, place)
+            if place in state.reported:  # a damaged slot is unknown before ConfirmArm
+                self._ledger.put_slot(session, place)
         is_mode = slot[0] == MODE_KEY
         event = self._ledger.emit(
             session,
@@ -122,7 +123,7 @@ class Endings:
     def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """What was read where a change took no effect: what is new there is of another writer."""
         state = session.state
-        if equal(slot[0], read, state.reported[slot], state.resolution_rad):
+        if slot in state.reported and equal(slot[0], read, state.reported[slot], state.resolution_rad):
             self.observe(session, slot, read)
         else:
             self.foreign(session, slot, read, "")
@@ -223,9 +224,9 @@ class Endings:
 
     def _rebase_newer(self, session: ArmSession, job: ChangeJob) -> None:
         """Newer changes of the slot had taken over what this one wanted: they go on without it."""
-        if not job.rev or job.wanted is None:
-            return
         state, slot = session.state, job.slot
+        if not job.rev or job.wanted is None or slot not in state.reported:
+            return
         earlier = _latest_before(session, job, slot)
         base = (state.reported[slot], state.reported_by.get(slot, NOBODY))
         if earlier is not None and earlier.wanted is not None:

@@ -9,9 +9,9 @@ from broker.settle.endings import MODE_KEY
 from handlers.authority import barring, below_control, held_by
 from handlers.config_items import held_by_service
 from handlers.direction import is_loosening
-from handlers.items import absence, held_arm
+from handlers.items import absence
 from handlers.pending import waiting_warnings
-from handlers.refusals import NOTHING_CHANGED
+from handlers.refusals import NOTHING_CHANGED, held_arm
 from schema.arms import Authority, Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError

@@ -98,7 +98,6 @@ class Batch(Journal):
         self.items: dict[tuple[str, str, int], ItemRow] = {}
         self.handles: dict[int, HandleRow] = {}
         self.dropped_handles: list[int] = []
-        self.touched: dict[tuple[str, str], int] = {}
         self.principals: dict[str, int] = {}
         self.firsts: dict[tuple[str, str, int], FirstRow] = {}
         self.epochs: set[int] = set()
@@ -124,16 +123,12 @@ class Batch(Journal):
     def put_handle(self, row: HandleRow) -> None:
         """Insert or replace a handle."""
         self.handles[row.identifier] = row
+        self._saw(row.last_seen_us)
 
     def drop_handle(self, identifier: int) -> None:
         """Remove a handle; harmless when there is none."""
         self.handles.pop(identifier, None)
         self.dropped_handles.append(identifier)
-
-    def touch_handles(self, user: str, conn: str, at_us: int) -> None:
-        """The connection sent something: its handles live on."""
-        self.touched[user, conn] = at_us
-        self._saw(at_us)
 
     def put_principal(self, name: str, number: int) -> None:
         """Give a user (`user:<u>`) or connection (`conn:<u>/<c>`) its number, for good."""
@@ -152,7 +147,7 @@ class Batch(Journal):
         """Number of rows to write."""
         parts: tuple[Sized, ...] = (
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
-            self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles, self.touched,
+            self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
             self.principals, self.meta, self.firsts, self.epochs,
         )  # fmt: skip
         return sum(map(len, parts))

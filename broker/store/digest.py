@@ -5,22 +5,28 @@ from typing import Any
 
 import msgspec
 
-from broker.store.rows import ChangeRow, ChangeUpdate
-
 AUDIT_START = bytes(32)
 """What the first audit entry follows."""
-
-STATE_COLUMNS: tuple[str, ...] = ChangeUpdate.__struct_fields__
-FIXED_COLUMNS = tuple(
-    name for name in ChangeRow.__struct_fields__ if name == "n" or name not in {*STATE_COLUMNS, "starts"}
-)
-"""Columns of a change that never change after they were written."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def row_hash(values: tuple[Any, ...]) -> bytes:
-    """SHA-256 of column values in order; flags as 0 and 1."""
+def digest(values: tuple[Any, ...]) -> int:
+    """62 bits of a SHA-256 of column values in order (flags as 0 and 1), as an even number that SQLite can hold.
+
+    Raises:
+        ValueError, OverflowError, TypeError: a value is none that was ever stored.
+    """
+    return int.from_bytes(hashlib.sha256(_encode(values)).digest()[:8], "big") >> 1 & -2
+
+
+def sql_digest(*values: Any) -> int:
+    """`digest` as a function of SQL."""
+    return digest(values)
+
+
+def sql_sha256(*values: Any) -> bytes:
+    """SHA-256 of column values in order, as version 3 of the file has it in its changes, as a function of SQL."""
     return hashlib.sha256(_encode(values)).digest()
 
 

@@ -3,8 +3,13 @@
 import errno
 import sqlite3
 
+from broker.store.rows import Damage
+
 _PRIMARY_CODE = 0xFF
 """Mask of SQLite's primary result code within the extended one."""
+
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+REMEDY = "restore the store from a backup"
 
 
 class StoreError(Exception):
@@ -31,6 +36,14 @@ class HistoryLostError(StoreBrokenError):
     """The store knows less than its anchor or its arms, so that it would tell other things under the same numbers."""
 
 
+class RowDamagedError(StoreError):
+    """A row is not what was written: it must not be used; everything else can be."""
+
+    def __init__(self, damage: Damage) -> None:
+        super().__init__(f"row {damage.key} of {damage.table} is damaged: {damage.what}")
+        self.damage = damage
+
+
 def store_error(error: BaseException) -> StoreError:
     """What an error met while reading or writing the file means; anything but a full disk breaks the store."""
     if isinstance(error, StoreError):
@@ -40,4 +53,5 @@ def store_error(error: BaseException) -> StoreError:
     if full or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreFullError(f"the store's disk is full: {error}")
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    return StoreBrokenError(f"the store failed: {name}: {error}")
+    remedy = f": {REMEDY}" if code is not None and code & _PRIMARY_CODE in _DAMAGED else ""
+    return StoreBrokenError(f"the store failed: {name}: {error}{remedy}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from broker.store.batch import Batch
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.reader import Reader
-from broker.store.rows import RequestRow
+from broker.store.rows import Damage, RequestRow
 from broker.store.writer import Writer
 
 _LATER_S = 0.05
@@ -175,6 +175,11 @@ class GroupCommit(Reader):
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed: the next start finds it again
                 self._loop.call_soon_threadsafe(self._fail, error)
+
+    def _tell_from_thread(self, damage: Damage) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: the next check finds it again
+                self._loop.call_soon_threadsafe(self.on_damage, damage)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

@@ -11,7 +11,8 @@ import structlog
 from broker.store.anchor import FILE, Anchor, Found, read_anchor
 from broker.store.audit import audit_head
 from broker.store.errors import HistoryLostError
-from broker.store.schema import ANCHORED_VERSION, APPLICATION_ID, MIGRATIONS, connect_reader
+from broker.store.schema import ANCHORED_VERSION, APPLICATION_ID, HASHED_VERSION, MIGRATIONS, connect_reader
+from broker.store.service_row import read_service
 
 log = structlog.get_logger()
 
@@ -34,6 +35,15 @@ def own_anchor(connection: sqlite3.Connection) -> Anchor:
     (requests,) = connection.execute("SELECT coalesce(max(n), 0) FROM request").fetchone()
     (changes,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
     return Anchor(store, epoch, commits, requests, changes, *audit_head(connection))
+
+
+def kept_anchor(directory: Path) -> Anchor | None:
+    """The anchor of a directory; None if there is none that can be read."""
+    try:
+        found = read_anchor(directory)
+    except HistoryLostError:
+        return None
+    return None if found is None else found.anchor
 
 
 def check_history(directory: Path, path: Path, *, accept: bool = False) -> tuple[int, Lost | None]:
@@ -75,6 +85,8 @@ def _missing(anchor: Anchor | None, path: Path) -> str:
         if version < ANCHORED_VERSION:
             return f"{path} is of an older version than the anchor beside it" if anchor is not None else ""
         own = own_anchor(connection)
+        if version >= HASHED_VERSION and anchor is not None and read_service(connection) is None:
+            own = own._replace(store=anchor.store, epoch=anchor.epoch, commits=anchor.commits)  # it is mended from it
         if anchor is not None:
             return _behind(anchor, own, path, lambda n: _audit_hash(connection, n))
     if own.epoch and own.commits:

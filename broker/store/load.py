@@ -1,69 +1,121 @@
-"""What a start reads, and the marks it leaves."""
+"""What a start reads, the marks it leaves, and what becomes of rows that are not what was written."""
 
 import sqlite3
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
-from broker.store.reader import columns, make_event, make_request, maker
-from broker.store.rows import ArmRow, ChangeRow, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store import meta_keys
+from broker.store.reader import CHANGES, EVENTS, REQUESTS
+from broker.store.repair import Repair
+from broker.store.rows import ArmRow, ChangeRow, Damage, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store.seals import FIRST, HANDLE, ITEM, Sealed
 
-R = TypeVar("R", bound=msgspec.Struct)
+ITEMS, FIRSTS, HANDLES = Sealed(ItemRow, ITEM), Sealed(FirstRow, FIRST), Sealed(HandleRow, HANDLE)
 
 # ruff: noqa: S608 - every statement is built from constants
-_ARMS = (
-    "SELECT arm, rev, arm.seq, cmd_seq, coalesce(published.seq, 0), adopted, serial, "
-    "coalesce(description, x''), read_at_us, mode_seen_at_us "
-    "FROM arm LEFT JOIN published USING (arm) LEFT JOIN description USING (arm) ORDER BY arm"
-)
-_OPEN_REQUESTS = f"SELECT {columns(RequestRow)} FROM request WHERE settled = 0 OR reply_open = 1 ORDER BY n"
-_OPEN_CHANGES = f"SELECT {columns(ChangeRow)} FROM change WHERE state <> 'settled' ORDER BY n"
-_UNPUBLISHED = (
-    f"SELECT {', '.join(f'event.{name}' for name in EventRow.__struct_fields__)} FROM arm "
-    "LEFT JOIN published USING (arm) JOIN event ON event.arm = arm.arm AND event.seq > coalesce(published.seq, 0) "
-    "ORDER BY event.arm, event.seq"
-)
-_NEXT_HANDLE = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'handle'), 0) + 1"
+_OPEN_REQUESTS = f"SELECT {REQUESTS.columns} FROM request WHERE settled = 0 OR reply_open = 1 ORDER BY n"
+_OPEN_CHANGES = f"SELECT {CHANGES.columns} FROM change WHERE state <> 'settled' ORDER BY n"
+_UNPUBLISHED = f"SELECT {EVENTS.columns} FROM event WHERE arm = ? AND seq > ? ORDER BY seq"
+_UNDER_WAY = frozenset({"accepted", "writing", "unknown"})
+"""States of a change that a start after an unclean end is counted on."""
 
 
-def load(connection: sqlite3.Connection, *, blame: bool = True) -> Loaded:
+def load(
+    connection: sqlite3.Connection,
+    *,
+    blame: bool = True,
+    doubtful: Mapping[int, str] = MappingProxyType({}),
+    known: Sequence[Damage] = (),
+) -> Loaded:
     """Raise the epoch, count this start on every change under way after an unclean end if `blame`, read the rest.
 
-    Runs inside the caller's transaction.
+    Runs inside the caller's transaction. Damaged rows are left out; those that say what an arm is or should have are
+    taken out of the file, and its arm is marked. `doubtful` are changes of which nobody knows whether they are open
+    (with their arms), `known` the damages that were found before.
+
+    Raises:
+        StoreBrokenError: the row of the service is damaged.
     """
-    epoch, last_time_us, clean = connection.execute("SELECT epoch, last_time_us, clean FROM service").fetchone()
-    connection.execute("UPDATE service SET epoch = epoch + 1, clean = 0")
-    if blame and not clean:
-        connection.execute("UPDATE change SET starts = starts + 1 WHERE state NOT IN ('settled', 'pending', 'held')")
-    unpublished: dict[str, list[EventRow]] = {}
-    for event in map(make_event, connection.execute(_UNPUBLISHED)):
-        unpublished.setdefault(event.arm, []).append(event)
-    make_arm, make_change = maker(ArmRow), maker(ChangeRow)
-    return Loaded(
-        epoch=epoch + 1,
-        last_time_us=last_time_us,
-        clean=bool(clean),
-        arms=[make_arm(values) for values in connection.execute(_ARMS)],
-        items=_all(connection, "item", ItemRow),
-        firsts=_all(connection, "first_value", FirstRow),
-        open_changes=[make_change(values) for values in connection.execute(_OPEN_CHANGES)],
-        open_requests=[make_request(values) for values in connection.execute(_OPEN_REQUESTS)],
-        unpublished=unpublished,
-        handles=_all(connection, "handle", HandleRow),
-        principals=dict(connection.execute("SELECT name, number FROM principal")),
-        topic_heads={(arm, topic): seq for arm, topic, seq in connection.execute("SELECT * FROM topic_head")},
-        meta=dict(connection.execute("SELECT key, value FROM meta")),
+    repair = Repair(connection, known)
+    service, meta = repair.service(), repair.meta()
+    epoch = max(service.epoch, int(meta.pop(meta_keys.EPOCH, "0"))) + 1
+    items, firsts = repair.state(ITEMS), repair.state(FIRSTS)
+    arms = repair.arms(items, firsts)
+    changes = _open_changes(repair, doubtful)
+    starts = _starts(meta, changes, blame=blame and not service.clean)
+    handles, principals = repair.state(HANDLES), repair.principals()
+    heads = repair.topic_heads()
+    loaded = Loaded(
+        epoch=epoch,
+        last_time_us=service.last_time_us,
+        clean=service.clean,
+        arms=arms,
+        items=items,
+        firsts=firsts,
+        open_changes=[msgspec.structs.replace(row, starts=starts.get(str(row.n), 0)) for row in changes],
+        open_requests=_open_requests(connection, repair),
+        unpublished=_unpublished(repair, arms),
+        handles=handles,
+        principals=principals,
+        topic_heads=heads,
+        meta=meta,
         next_request_n=_next(connection, "request"),
         next_change_n=_next(connection, "change"),
-        next_handle=connection.execute(_NEXT_HANDLE).fetchone()[0],
+        next_handle=_next_handle(connection, meta, handles),
+        damages=repair.damages,
     )
+    begun = msgspec.structs.replace(service, epoch=epoch, clean=False)
+    repair.write_back(begun, {meta_keys.STARTS: msgspec.json.encode(starts).decode()}, meta)
+    return loaded
 
 
-def _all(connection: sqlite3.Connection, table: str, row: type[R]) -> list[R]:
-    make = maker(row)
-    return [make(values) for values in connection.execute(f"SELECT {columns(row)} FROM {table} ORDER BY 1, 2, 3")]
+def _open_changes(repair: Repair, doubtful: Mapping[int, str]) -> list[ChangeRow]:
+    """The changes that have no end; a damaged one gets one: nobody knows what was asked."""
+    repair.doubt(doubtful)
+    found, damaged = repair.rows(CHANGES, _OPEN_CHANGES)
+    repair.end_changes([int(values[0]) for values in damaged])
+    return found
+
+
+def _open_requests(connection: sqlite3.Connection, repair: Repair) -> list[RequestRow]:
+    found, damaged = repair.rows(REQUESTS, _OPEN_REQUESTS)
+    connection.executemany(
+        "UPDATE request SET settled = 1, reply_open = 0 WHERE n = ?", [(values[0],) for values in damaged]
+    )
+    return found
+
+
+def _unpublished(repair: Repair, arms: list[ArmRow]) -> dict[str, list[EventRow]]:
+    """What the MQTT server may not have, of arms that have such events; damaged ones stay unknown to it."""
+    found: dict[str, list[EventRow]] = {}
+    for arm in arms:
+        events, _ = repair.rows(EVENTS, _UNPUBLISHED, (arm.arm, arm.published_seq))
+        if events:
+            found[arm.arm] = events
+    return found
+
+
+def _starts(meta: dict[str, str], changes: list[ChangeRow], *, blame: bool) -> dict[str, int]:
+    """How many starts after an unclean end found each open change, this one included if it counts."""
+    known: dict[str, int] = msgspec.json.decode(meta.pop(meta_keys.STARTS, "{}"))
+    return {
+        str(row.n): known.get(str(row.n), 0) + (blame and row.state in _UNDER_WAY)
+        for row in changes
+        if str(row.n) in known or (blame and row.state in _UNDER_WAY)
+    }
 
 
 def _next(connection: sqlite3.Connection, table: str) -> int:
     (highest,) = connection.execute(f"SELECT coalesce(max(n), 0) FROM {table}").fetchone()
     return int(highest) + 1
+
+
+def _next_handle(connection: sqlite3.Connection, meta: dict[str, str], handles: list[HandleRow]) -> int:
+    """The number of the next handle; SQLite's own count is believed where ours is damaged or not there yet."""
+    above = max((handle.identifier for handle in handles), default=0) + 1
+    if (counted := meta.pop(meta_keys.NEXT_HANDLE, "")).isdecimal():
+        return max(int(counted), above)
+    (seen,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'handle'").fetchone()
+    return max(int(seen) + 1, above)

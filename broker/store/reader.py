@@ -1,97 +1,172 @@
-"""Queries of what is committed."""
+"""Queries of what is committed; only rows that agree with their hashes are answered."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
-
-import msgspec
 
 from broker.store.audit import audit_head
-from broker.store.rows import EventPage, EventRow, HistoryPage, PastChange, RequestRow
+from broker.store.errors import RowDamagedError
+from broker.store.rows import (
+    ChangeRow,
+    Damage,
+    EventPage,
+    EventRow,
+    HistoryPage,
+    PastChange,
+    RequestRow,
+)
 from broker.store.schema import connect_reader
+from broker.store.seals import (
+    CHANGE,
+    CHANGE_PROGRESS,
+    DIFFERS,
+    EVENT,
+    REQUEST,
+    REQUEST_PROGRESS,
+    Sealed,
+    Values,
+    all_rows,
+)
 from broker.store.statements import AuditHead
-
-R = TypeVar("R", bound=msgspec.Struct)
 
 _TOP = 2**63 - 1
 """The largest number of the file."""
 
-
-def maker(row: type[R]) -> Callable[[tuple[Any, ...]], R]:
-    """A function from column values, in the order of the fields, to the row."""
-    names = row.__struct_fields__
-    flags = tuple(field.name for field in msgspec.structs.fields(row) if field.type is bool)
-
-    def make(values: tuple[Any, ...]) -> R:
-        given = dict(zip(names, values, strict=True))
-        for name in flags:
-            given[name] = bool(given[name])
-        return row(**given)
-
-    return make
-
-
-def columns(row: type[msgspec.Struct]) -> str:
-    """The fields of a row as a column list."""
-    return ", ".join(row.__struct_fields__)
-
-
-make_request = maker(RequestRow)
-make_event = maker(EventRow)
-_make_past_change = maker(PastChange)
+REQUESTS = Sealed(RequestRow, REQUEST, REQUEST_PROGRESS)
+EVENTS = Sealed(EventRow, EVENT)
+CHANGES = Sealed(ChangeRow, CHANGE, CHANGE_PROGRESS, without="starts")
+PAST = Sealed(PastChange, CHANGE, CHANGE_PROGRESS)
 
 # ruff: noqa: S608 - every statement is built from constants
-_SELECT_REQUEST = f"SELECT {columns(RequestRow)} FROM request"
-_SELECT_EVENT = f"SELECT {columns(EventRow)} FROM event"
-_FIND = f"{_SELECT_REQUEST} WHERE user = ? AND conn = ? AND id = ?"
-_BY_NUMBER = f"{_SELECT_REQUEST} WHERE n = ?"
-_HISTORY = f"""SELECT {columns(PastChange)} FROM change
-    WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR key = ?4) ORDER BY rev DESC LIMIT ?5"""
-_EVENTS = f"{_SELECT_EVENT} WHERE arm = ? AND seq > ? ORDER BY seq LIMIT ?"
+# A row is read from its table, never from an index: an index holds copies of columns that no hash covers.
+_FIND = f"""SELECT {REQUESTS.columns} FROM request
+    WHERE n = (SELECT n FROM request WHERE user = ? AND conn = ? AND id = ?)"""
+_BY_NUMBER = f"SELECT {REQUESTS.columns} FROM request WHERE n = ?"
+_HISTORY = f"""SELECT {", ".join(f"change.{name}" for name in PAST.columns.split(", "))}, found.at FROM (
+        SELECT n AS number, rev AS at FROM change
+        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR key = ?4) ORDER BY rev DESC LIMIT ?5
+    ) AS found JOIN change ON change.n = found.number ORDER BY found.at DESC"""
+_EVENTS = f"SELECT {EVENTS.columns}, seq FROM event WHERE arm = ? AND seq > ? ORDER BY seq LIMIT ?"
 _ENDS = "SELECT (SELECT min(seq) FROM event WHERE arm = ?1), (SELECT max(seq) FROM event WHERE arm = ?1)"
-_LAST_EVENTS = f"""{_SELECT_EVENT} WHERE arm = ?1 AND seq IN (SELECT seq FROM topic_head WHERE arm = ?1) ORDER BY seq"""
+_LAST_EVENTS = f"""SELECT {EVENTS.columns}, seq FROM event
+    WHERE arm = ?1 AND seq IN (SELECT seq FROM topic_head WHERE arm = ?1) ORDER BY seq"""
 
 
 class Reader:
-    """A connection that only reads, for one thread; each query is one short read transaction."""
+    """A connection that only reads, for one thread; each query is one short read transaction.
+
+    `on_damage` is told of every row that is not what was written; such a row is answered by nothing.
+    """
 
     def __init__(self, path: Path) -> None:
         self._connection = connect_reader(path)
+        self.on_damage: Callable[[Damage], None] = lambda _: None
 
     def find(self, user: str, conn: str, request_id: str) -> RequestRow | None:
-        """The request of that name."""
-        found = self._connection.execute(_FIND, (user, conn, request_id)).fetchone()
-        return None if found is None else make_request(found)
+        """The request of that name.
+
+        Raises:
+            RowDamagedError: there is one, and nobody knows what it was.
+        """
+        return self._request(f"{user}/{conn}/{request_id}", _FIND, (user, conn, request_id))
 
     def request(self, n: int) -> RequestRow | None:
-        """The request of that number."""
-        found = self._connection.execute(_BY_NUMBER, (n,)).fetchone()
-        return None if found is None else make_request(found)
+        """The request of that number.
+
+        Raises:
+            RowDamagedError: as `find`.
+        """
+        return self._request(str(n), _BY_NUMBER, (n,))
+
+    def _request(self, name: str, statement: str, values: Values) -> RequestRow | None:
+        try:
+            found = self._connection.execute(statement, values).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(_unreadable("request", "", name, error)) from error
+        if found is None:
+            return None
+        row = REQUESTS.open(found)
+        if row is None:
+            raise self._damaged(Damage("request", "", name, DIFFERS))
+        return row
 
     def history(self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int) -> HistoryPage:
-        """Changes of an arm with `after_rev` < rev < `before_rev`, newest first, of one item or all."""
+        """Changes of an arm with `after_rev` < rev < `before_rev`, newest first, of one item or all.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
         bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), key, limit + 1)
-        rows = self._connection.execute(_HISTORY, bounds).fetchall()
-        return HistoryPage(changes=[_make_past_change(row) for row in rows[:limit]], more=len(rows) > limit)
+        rows = self._rows("change", arm, _HISTORY, bounds)
+        changes: list[PastChange] = []
+        missing: list[int] = []
+        for *values, rev in rows[:limit]:
+            change = PAST.open(tuple(values))
+            if change is not None and (change.rev, change.arm) == (rev, arm):
+                changes.append(change)
+            else:
+                missing.append(rev)
+                self.on_damage(Damage("change", arm, f"rev {rev}", DIFFERS))
+        return HistoryPage(changes=changes, more=len(rows) > limit, missing=missing)
 
     def events(self, arm: str, after_seq: int, limit: int, max_bytes: int) -> EventPage:
-        """Events of an arm above `after_seq`, oldest first, as many as fit (at least one)."""
+        """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
         events: list[EventRow] = []
+        missing: list[tuple[int, int]] = []
         size = 0
         more = False
-        for values in self._connection.execute(_EVENTS, (arm, min(after_seq, _TOP), limit + 1)).fetchall():
-            event = make_event(values)
-            size += len(event.body)
-            more = len(events) == limit or bool(events and size > max_bytes)
+        rows = self._rows("event", arm, _EVENTS, (arm, min(after_seq, _TOP), limit + 1))
+        first, head = self._rows("event", arm, _ENDS, (arm,))[0]
+        reached = looked = max(after_seq, (first or 1) - 1)
+        for number, (*values, seq) in enumerate(rows):
+            event = self._event(arm, tuple(values), seq)
+            size += 0 if event is None else len(event.body)
+            more = number == limit or bool(events and size > max_bytes)
             if more:
                 break
-            events.append(event)
-        first, head = self._connection.execute(_ENDS, (arm,)).fetchone()
-        return EventPage(events=events, first_seq=first or 0, head_seq=head or 0, more=more)
+            if event is not None:
+                if event.seq > reached + 1:
+                    missing.append((reached + 1, event.seq - 1))
+                reached = event.seq
+                events.append(event)
+            looked = seq
+        if (end := looked if more else head or 0) > reached:
+            missing.append((reached + 1, end))
+        return EventPage(events=events, missing=missing, first_seq=first or 0, head_seq=head or 0, more=more)
 
     def last_events(self, arm: str) -> list[EventRow]:
-        """The newest event of each topic of an arm, in the order of their seq."""
-        return [make_event(values) for values in self._connection.execute(_LAST_EVENTS, (arm,)).fetchall()]
+        """The newest event of each topic of an arm, in the order of their seq.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        rows = self._rows("event", arm, _LAST_EVENTS, (arm,))
+        events = [self._event(arm, tuple(values), seq) for *values, seq in rows]
+        return [event for event in events if event is not None]
+
+    def _event(self, arm: str, values: Values, seq: int) -> EventRow | None:
+        event = EVENTS.open(values)
+        if event is None:
+            self.on_damage(Damage("event", arm, str(seq), DIFFERS))
+        return event
+
+    def _rows(self, table: str, arm: str, statement: str, values: Values) -> list[Values]:
+        """All rows of a query; texts that are no UTF-8 come as `readable` has them."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError:
+            try:
+                return all_rows(self._connection, statement, values)
+            except sqlite3.DatabaseError as error:
+                raise self._damaged(_unreadable(table, arm, "", error)) from error
+
+    def _damaged(self, damage: Damage) -> RowDamagedError:
+        self.on_damage(damage)
+        return RowDamagedError(damage)
 
     def audit_head(self) -> AuditHead:
         """Number and hash of the last committed audit entry, to be kept outside the store."""
@@ -100,3 +175,8 @@ class Reader:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def _unreadable(table: str, arm: str, key: str, error: sqlite3.DatabaseError) -> Damage:
+    """What SQLite itself cannot read."""
+    return Damage(table, arm, key, f"it cannot be read: {error}")

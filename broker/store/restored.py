@@ -14,8 +14,9 @@ import msgspec
 from broker.store.audit import audit_head
 from broker.store.batch import Batch
 from broker.store.history import Lost
-from broker.store.reader import columns, maker
-from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate
+from broker.store.reader import CHANGES
+from broker.store.rows import ChangeState, ChangeUpdate
+from broker.store.seals import all_rows
 from broker.store.statements import COUNT, BatchWriter
 
 RESTORED_KEY = "restored/"
@@ -27,7 +28,7 @@ EPOCHS_APART = 1_000
 
 # ruff: noqa: S608 - every statement is built from constants
 _OPEN_SETS = (
-    f"SELECT {columns(ChangeRow)} FROM change WHERE state NOT IN ('settled', 'held') AND verb = 'set' "
+    f"SELECT {CHANGES.columns} FROM change WHERE state NOT IN ('settled', 'held') AND verb = 'set' "
     "AND key <> 'control_mode' ORDER BY n"
 )
 
@@ -57,7 +58,7 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
     (own,) = connection.execute("SELECT epoch FROM service").fetchone()
     raised: int = max(own, epoch) + EPOCHS_APART
     batch = Batch()
-    for change in map(maker(ChangeRow), connection.execute(_OPEN_SETS).fetchall()):
+    for change in filter(None, map(CHANGES.open, all_rows(connection, _OPEN_SETS))):
         batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
     for arm, rev in connection.execute("SELECT arm, rev FROM arm").fetchall():
         batch.set_meta(RESTORED_KEY + arm, str(rev))

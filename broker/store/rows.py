@@ -18,6 +18,15 @@ class ChangeState(enum.StrEnum):
     SETTLED = "settled"
 
 
+class Damage(msgspec.Struct, frozen=True, order=True):
+    """A row that is not what was written: its table, its arm ("" if none, or not known), its key, what is wrong."""
+
+    table: str
+    arm: str
+    key: str
+    what: str
+
+
 class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone."""
 
@@ -96,7 +105,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One change, as it was accepted.
 
     `rev` 0 takes no revision (unchanged); every other one is unique to its arm. `request_n` 0: no request asked for it.
-    `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled.
+    `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled; it stands elsewhere.
     """
 
     n: int
@@ -120,6 +129,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request_id: str = ""
     method: str = ""
     reason: str = ""
+    warnings: bytes = b""
     starts: int = 0
 
 
@@ -139,6 +149,7 @@ class ChangeUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry of an arm's history."""
 
+    arm: str
     rev: int
     seq: int
     at_us: int
@@ -186,8 +197,9 @@ class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the service needs at a start.
 
-    `epoch` is the new one, already committed. `open_changes` and `open_requests` are in the order of their `n`,
-    `unpublished` events of each arm in the order of their `seq`.
+    `damages` are rows that were not what was written: they are left out. `epoch` is the new one, already committed.
+    `open_changes` and `open_requests` are in the order of their `n`, `unpublished` events of each arm in the order of
+    their `seq`.
     """
 
     epoch: int
@@ -206,19 +218,28 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     next_request_n: int
     next_change_n: int
     next_handle: int
+    damages: list[Damage]
 
 
 class HistoryPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of an arm's history, newest first; `more` when older entries in range were left out."""
+    """A page of an arm's history, newest first; `more` when older entries in range were left out.
+
+    `missing` are revisions in its range that are damaged.
+    """
 
     changes: list[PastChange]
     more: bool
+    missing: list[int]
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of an arm's events, oldest first; `first_seq` and `head_seq` of all that is held (0 = none)."""
+    """A page of an arm's events, oldest first; `first_seq` and `head_seq` of all that is held (0 = none).
+
+    `missing` are ranges of seq (both ends included) in its range that are held no longer, or damaged.
+    """
 
     events: list[EventRow]
+    missing: list[tuple[int, int]]
     first_seq: int
     head_seq: int
     more: bool

@@ -2,8 +2,10 @@
 
 import os
 import sqlite3
+from itertools import starmap
 from pathlib import Path
 
+from broker.store.digest import sql_digest, sql_sha256
 from broker.store.errors import StoreBrokenError, StoreVersionError
 
 APPLICATION_ID = 0x41524D42
@@ -99,9 +101,58 @@ _VERSION_4 = (
     "UPDATE service SET store = lower(hex(randomblob(16)))",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+_HASHED = (
+    ("service", "hash", "one, epoch, last_time_us, clean, store, commits"),
+    ("meta", "hash", "key, value"),
+    ("arm", "hash", "arm, rev, seq, cmd_seq, adopted, serial, read_at_us, mode_seen_at_us"),
+    ("description", "hash", "arm, description"),
+    ("published", "hash", "arm, seq"),
+    ("item", "hash", "arm, key, mode, desired, desired_rev, last_rev, reported, set_by"),
+    ("first_value", "hash", "arm, key, mode, value"),
+    ("request", "hash", "n, user, conn, id, fingerprint, arm, method, at_us, address, correlation, codec"),
+    ("request", "progress_hash", "n, outcome, settled, rev"),
+    ("event", "hash", "arm, seq, epoch, prev, rev, at_us, topic, body"),
+    ("topic_head", "hash", "arm, topic, seq"),
+    ("handle", "hash", "identifier, user, conn, arm, topic, created_us, last_seen_us, last_seq"),
+    ("principal", "hash", "name, number"),
+)
+_CHANGE_1 = (
+    "n, request_n, arm, rev, verb, key, mode, before, at_us, expires_us, loosening, user, conn, proven, request_id, "
+    "method, reason"
+)
+_CHANGE_2 = "n, state, epoch, cmd_seq, after, outcome, seq, settled_at_us"
+
+_CARRIED = f"""UPDATE change SET
+    hash = CASE WHEN sha256({_CHANGE_1}) = row_hash THEN digest({_CHANGE_1}, warnings) ELSE 0 END,
+    progress_hash = CASE WHEN sha256({_CHANGE_2}) = state_hash THEN digest({_CHANGE_2}) ELSE 0 END"""  # noqa: S608
+_OPEN_STARTS = """INSERT INTO meta SELECT 'starts', json_group_object(n, starts), 0 FROM change
+    WHERE starts > 0 AND state <> 'settled' HAVING count(*)"""
+
+
+def _hashed(table: str, column: str, covered: str) -> str:
+    flag = "" if column == "hash" else " + reply_open"
+    return f"UPDATE {table} SET {column} = digest({covered}){flag}"  # noqa: S608 - constants
+
+
+# Every row gets a hash. A change that did not agree with its old ones gets one that agrees with nothing. The starts of
+# open changes and the epoch stand among the small values, too.
+_VERSION_5 = (
+    *(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0" for table, column, _ in _HASHED),
+    "ALTER TABLE change ADD COLUMN warnings BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE change ADD COLUMN hash INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE change ADD COLUMN progress_hash INTEGER NOT NULL DEFAULT 0",
+    _CARRIED,
+    _OPEN_STARTS,
+    "INSERT INTO meta SELECT 'epoch', epoch, 0 FROM service",
+    *starmap(_hashed, _HASHED),
+    *(f"ALTER TABLE change DROP COLUMN {column}" for column in ("starts", "row_hash", "state_hash")),
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
+HASHED_VERSION = 5
+"""The version from which on rows have hashes."""
 ANCHORED_VERSION = 4
 """From this version on a file has an anchor beside it."""
 
@@ -109,7 +160,10 @@ ANCHORED_VERSION = 4
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that may write, with every setting of `PRAGMAS` read back; StoreBrokenError when one differs."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=128)
+    connection.create_function("digest", -1, sql_digest, deterministic=True)
+    connection.create_function("sha256", -1, sql_sha256, deterministic=True)
     try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts for a new file alone, and before all others
         for name, value, _ in PRAGMAS:
             connection.execute(f"PRAGMA {name} = {value}").fetchall()
         for name, _, expected in PRAGMAS:

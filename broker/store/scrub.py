@@ -2,16 +2,23 @@
 
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
-from operator import attrgetter
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import structlog
 
 from broker.store.audit import audit_head, check_audit
-from broker.store.digest import FIXED_COLUMNS, row_hash
-from broker.store.errors import StoreBrokenError, StoreError, store_error
-from broker.store.reader import columns, maker
-from broker.store.rows import ChangeRow, ChangeUpdate
+from broker.store.errors import StoreError, store_error
+from broker.store.reader import CHANGES, EVENTS, REQUESTS
+from broker.store.rows import Damage
 from broker.store.schema import connect_reader
+from broker.store.seals import SEALS, Seal, Sealed, Values, agrees, all_rows, meant, selected
+from broker.store.structure import check_structure, check_tables, mend_indexes
+
+log = structlog.get_logger()
 
 WHOLE_BYTES = 64 * 1024 * 1024
 """A file up to this size is checked whole before the start."""
@@ -22,57 +29,89 @@ PAGE = 500
 PAUSE_S = 0.1
 """Rest after each page in the background."""
 
+LONG: tuple[tuple[Sealed[Any], str], ...] = ((REQUESTS, "n"), (CHANGES, "n"), (EVENTS, "rowid"))
+"""The tables that grow, and what numbers their rows."""
+_STATE = CHANGES.columns.split(", ").index("state")
+_SHORT = tuple(seal for seal in SEALS if seal.table not in {sealed.table for sealed, _ in LONG})
+
+
+@dataclass
+class Surveyed:
+    """What a check before the start found.
+
+    `whole`: whether it was all; `doubtful`: changes of which nobody knows whether they are open, with their arms.
+    """
+
+    whole: bool
+    damages: list[Damage] = field(default_factory=list)
+    doubtful: dict[int, str] = field(default_factory=dict)
+
+
 # ruff: noqa: S608 - every statement is built from constants
-_FIXED = f"SELECT {columns(ChangeRow)}, row_hash FROM change"
-_STATE = f"SELECT {columns(ChangeUpdate)}, state_hash FROM change"
-_fixed = attrgetter(*FIXED_COLUMNS)
-_make_change = maker(ChangeRow)
-_OPEN = "state <> 'settled'"
-
-
-def check_at_start(connection: sqlite3.Connection, path: Path, whole_bytes: int = WHOLE_BYTES) -> bool:
-    """Check the file, or its newest part and all that is open; returns whether that was all.
+def check_at_start(connection: sqlite3.Connection, path: Path, whole_bytes: int = WHOLE_BYTES) -> Surveyed:
+    """Check the file, or its newest part and all that is open.
 
     Raises:
-        StoreBrokenError: something differs from what was written.
+        StoreBrokenError: pages or tables are damaged, or the end of the audit is not the one that was kept outside.
     """
+    check_tables(connection)
     head = audit_head(connection).n
-    whole = path.stat().st_size <= whole_bytes
-    if whole:
-        check_pages(connection)
-        check_changes(connection, "n > ?", 0)
-        check_audit(connection, 0, head)
-        return True
-    (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
-    check_changes(connection, "n > ?", newest - NEWEST)
-    check_changes(connection, _OPEN)
-    check_audit(connection, max(0, head - NEWEST), head)
-    return False
+    found = Surveyed(path.stat().st_size <= whole_bytes)
+    if found.whole:
+        indexes = check_structure(connection)
+        for sealed, number in LONG:
+            _survey(connection, sealed, f"{number} > ?", (0,), found)
+        damaged = Counter(damage.table for damage in found.damages)
+        for seal in _SHORT:
+            damaged[seal.table] += sum(not agrees(seal, values) for values in _rows(connection, seal))
+        for name in mend_indexes(connection, indexes, damaged):
+            log.warning("index_mended", index=name)
+    else:
+        (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
+        _survey(connection, CHANGES, "n > ?", (newest - NEWEST,), found)
+    audit = check_audit(connection, 0 if found.whole else max(0, head - NEWEST), head)
+    if audit is not None:
+        found.damages.append(audit)
+    return found
 
 
-def check_pages(connection: sqlite3.Connection, table: str | None = None) -> None:
-    """SQLite's own quick check, of one table or the whole file."""
-    (answer,) = connection.execute(f"PRAGMA quick_check{f'({table})' if table else ''}").fetchone()
-    if answer != "ok":
-        raise StoreBrokenError(f"quick_check: {answer}")
+def _rows(connection: sqlite3.Connection, seal: Seal) -> list[Values]:
+    return all_rows(connection, f"SELECT {selected(seal)} FROM {seal.table}")
 
 
-def check_changes(connection: sqlite3.Connection, where: str, *bounds: int) -> None:
-    """Compare changes with their hashes; StoreBrokenError names the first that differs."""
-    for *values, said in connection.execute(f"{_FIXED} WHERE {where}", bounds).fetchall():
-        if said != row_hash(_fixed(_make_change(tuple(values)))):
-            raise StoreBrokenError(f"change {values[0]} was changed")
-    for *values, said in connection.execute(f"{_STATE} WHERE {where}", bounds).fetchall():
-        if said != row_hash(tuple(values)):
-            raise StoreBrokenError(f"the state of change {values[0]} was changed")
+def _survey(
+    connection: sqlite3.Connection, sealed: Sealed[Any], where: str, bounds: tuple[int, ...], found: Surveyed
+) -> None:
+    """Compare rows with their hashes; those of a change that may be open are noted.
+
+    No few bits that differ make an open change a settled one.
+    """
+    query = f"SELECT {sealed.columns} FROM {sealed.table} NOT INDEXED WHERE {where}"
+    for values in all_rows(connection, query, bounds):
+        if sealed.agrees(values):
+            continue
+        damage = sealed.damage(values)
+        found.damages.append(damage)
+        if sealed is CHANGES and not sealed.agrees_last(values) and values[_STATE] != "settled":
+            found.doubtful[values[0]] = damage.arm
 
 
 class Scrub:
-    """Checks the whole file in a thread and on a connection of its own; `report` gets what it finds, in that thread."""
+    """Checks the whole file in a thread and on a connection of its own.
 
-    def __init__(self, path: Path, report: Callable[[StoreError], None], pause_s: float = PAUSE_S) -> None:
+    `fail` gets what ends the store, `tell` each damaged row; both in that thread.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        fail: Callable[[StoreError], None],
+        tell: Callable[[Damage], None],
+        pause_s: float = PAUSE_S,
+    ) -> None:
         self._path = path
-        self._report = report
+        self._fail = fail
+        self._tell = tell
         self._pause_s = pause_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-scrub", daemon=True)
@@ -95,23 +134,30 @@ class Scrub:
     def _run(self) -> None:
         connection = connect_reader(self._path)
         try:
-            for _ in self._steps(connection):
+            for damages in self._steps(connection):
+                for damage in damages:
+                    self._tell(damage)
                 if self._stop.wait(self._pause_s):
                     return
         except (StoreError, sqlite3.Error) as error:
-            self._report(store_error(error))
+            self._fail(store_error(error))
         finally:
             connection.close()
 
-    def _steps(self, connection: sqlite3.Connection) -> Iterator[None]:
+    def _steps(self, connection: sqlite3.Connection) -> Iterator[list[Damage]]:
         for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
-            check_pages(connection, table)
-            yield
-        (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
-        for low in range(0, newest, PAGE):
-            check_changes(connection, "n > ? AND n <= ?", low, min(low + PAGE, newest))
-            yield
+            indexes = check_structure(connection, table)
+            yield [Damage(table, "", name, "the index does not agree with its table") for name in indexes]
+        for seal in _SHORT:
+            bad = [values for values in _rows(connection, seal) if not agrees(seal, values)]
+            yield [seal.names(meant(seal, values)) for values in bad]
+        for sealed, number in LONG:
+            (newest,) = connection.execute(f"SELECT coalesce(max({number}), 0) FROM {sealed.table}").fetchone()
+            for low in range(0, newest, PAGE):
+                found = Surveyed(whole=False)
+                _survey(connection, sealed, f"{number} > ? AND {number} <= ?", (low, min(low + PAGE, newest)), found)
+                yield found.damages
         head = audit_head(connection).n
         for low in range(0, head, PAGE):
-            check_audit(connection, low, min(low + PAGE, head))
-            yield
+            damage = check_audit(connection, low, min(low + PAGE, head))
+            yield [] if damage is None else [damage]

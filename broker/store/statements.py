@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.store.batch import Batch
-from broker.store.digest import FIXED_COLUMNS, STATE_COLUMNS, audit_hash, row_hash
+from broker.store.digest import audit_hash, digest
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
@@ -25,9 +25,14 @@ from broker.store.rows import (
     RequestRow,
     RequestUpdate,
 )
-
-Values = tuple[Any, ...]
-"""Bound values of one row."""
+from broker.store.seals import (
+    ARM_COLUMNS,
+    CHANGE_FIXED,
+    CHANGE_PROGRESS,
+    HASH,
+    PROGRESS_HASH,
+    Values,
+)
 
 
 class AuditHead(NamedTuple):
@@ -70,42 +75,45 @@ def _update(table: str, columns: Sequence[str], keys: Sequence[str]) -> Statemen
     return Statement(head, row, f") AS new WHERE {where}")
 
 
-_ARM_COLUMNS = tuple(name for name in ArmRow.__struct_fields__ if name not in {"published_seq", "description"})
-_CHANGE_COLUMNS = (*ChangeRow.__struct_fields__, "outcome", "seq", "settled_at_us", "row_hash", "state_hash")
-
-PUT_PRINCIPAL = _insert("principal", ("name", "number"))
-PUT_ARM = _replace("arm", _ARM_COLUMNS)
-PUT_DESCRIPTION = _replace("description", ("arm", "description"))
-PUT_ITEM = _replace("item", ItemRow.__struct_fields__)
-ADD_REQUEST = _insert("request", RequestRow.__struct_fields__)
-UPDATE_REQUEST = _update("request", ("outcome", "settled", "reply_open", "rev"), ("n",))
-REPLY_PUBLISHED = Statement("UPDATE request SET reply_open = 0 WHERE n IN (", "?", ")")
-ADD_CHANGE = _insert("change", _CHANGE_COLUMNS)
-UPDATE_CHANGE = _update("change", (*STATE_COLUMNS[1:], "state_hash"), ("n",))
-ADD_EVENT = _insert("event", EventRow.__struct_fields__)
-PUT_TOPIC_HEAD = _replace("topic_head", ("arm", "topic", "seq"))
-PUBLISHED = _replace("published", ("arm", "seq"))
-PUT_HANDLE = _insert(
-    "handle",
-    HandleRow.__struct_fields__,
-    " ON CONFLICT (identifier) DO UPDATE SET last_seen_us = excluded.last_seen_us, last_seq = excluded.last_seq",
+PUT_PRINCIPAL = _insert("principal", ("name", "number", HASH))
+PUT_ARM = _replace("arm", (*ARM_COLUMNS, HASH))
+PUT_DESCRIPTION = _replace("description", ("arm", "description", HASH))
+PUT_ITEM = _replace("item", (*ItemRow.__struct_fields__, HASH))
+ADD_REQUEST = _insert("request", (*RequestRow.__struct_fields__, HASH, PROGRESS_HASH))
+UPDATE_REQUEST = _update("request", ("outcome", "settled", "reply_open", "rev", PROGRESS_HASH), ("n",))
+REPLY_PUBLISHED = Statement(
+    f"UPDATE request SET {PROGRESS_HASH} = {PROGRESS_HASH} - reply_open, reply_open = 0 WHERE n IN (",  # noqa: S608
+    "?",
+    ")",
 )
-TOUCH_HANDLES = _update("handle", ("last_seen_us",), ("user", "conn"))
+ADD_CHANGE = _insert("change", (*CHANGE_FIXED, *CHANGE_PROGRESS.columns[1:], HASH, PROGRESS_HASH))
+UPDATE_CHANGE = _update("change", (*CHANGE_PROGRESS.columns[1:], PROGRESS_HASH), ("n",))
+ADD_EVENT = _insert("event", (*EventRow.__struct_fields__, HASH))
+PUT_TOPIC_HEAD = _replace("topic_head", ("arm", "topic", "seq", HASH))
+PUBLISHED = _replace("published", ("arm", "seq", HASH))
+PUT_HANDLE = _replace("handle", (*HandleRow.__struct_fields__, HASH))
 DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
-PUT_FIRST = _replace("first_value", FirstRow.__struct_fields__)
-SET_META = _replace("meta", ("key", "value"))
+PUT_FIRST = _replace("first_value", (*FirstRow.__struct_fields__, HASH))
+SET_META = _replace("meta", ("key", "value", HASH))
 ADD_AUDIT = _insert("audit", ("n", "prev", "entry", "hash"))
-RAISE_EPOCH = "UPDATE service SET epoch = max(epoch, ?)"
-COUNT = "UPDATE service SET commits = commits + 1, last_time_us = max(last_time_us, ?) RETURNING store, epoch, commits"
+RAISE_EPOCH = (
+    """UPDATE service SET epoch = max(epoch, ?1),
+        hash = digest(one, max(epoch, ?1), last_time_us, clean, store, commits)""",
+    """UPDATE meta SET value = max(CAST(value AS INTEGER), ?1),
+        hash = digest(key, CAST(max(CAST(value AS INTEGER), ?1) AS TEXT)) WHERE key = 'epoch'""",
+)
+"""Both places where the epoch stands."""
+COUNT = """UPDATE service SET commits = commits + 1, last_time_us = max(last_time_us, ?1),
+    hash = digest(one, epoch, max(last_time_us, ?1), clean, store, commits + 1)"""
 """Ends every transaction that writes; takes the latest time in it."""
 
 _SIZES = (64, 16, 4, 1)
 """Rows of one statement; each size of each kind is prepared once."""
 _text = cache(Statement.text)
 
-_fixed = attrgetter(*FIXED_COLUMNS)
-_state = attrgetter(*STATE_COLUMNS)
-_handle = attrgetter(*HandleRow.__struct_fields__)
+_change_fixed = attrgetter(*CHANGE_FIXED)
+_update_values = attrgetter(*CHANGE_PROGRESS.columns)
+_handle_values = attrgetter(*HandleRow.__struct_fields__)
 
 
 class BatchWriter:
@@ -124,7 +132,8 @@ class BatchWriter:
         for statement, rows in self._statements(batch):
             self._execute(statement, rows)
         if batch.epochs:
-            self._connection.execute(RAISE_EPOCH, (max(batch.epochs),))
+            for text in RAISE_EPOCH:
+                self._connection.execute(text, (max(batch.epochs),))
 
     def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
         done = 0
@@ -137,7 +146,7 @@ class BatchWriter:
     def _statements(self, batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
         heads = {(event.arm, event.topic): event.seq for event in batch.events}
         return (
-            (PUT_PRINCIPAL, list(batch.principals.items())),
+            (PUT_PRINCIPAL, list(map(_sealed, batch.principals.items()))),
             (PUT_ARM, [_arm(row) for row in batch.arms.values()]),
             (PUT_DESCRIPTION, self._new_descriptions(batch)),
             (PUT_ITEM, [_item(row) for row in batch.items.values()]),
@@ -147,13 +156,12 @@ class BatchWriter:
             (ADD_CHANGE, [_change(row) for row in batch.changes]),
             (UPDATE_CHANGE, [_change_update(update) for update in batch.change_updates.values()]),
             (ADD_EVENT, [_event(row) for row in batch.events]),
-            (PUT_TOPIC_HEAD, [(arm, topic, seq) for (arm, topic), seq in heads.items()]),
-            (PUBLISHED, list(batch.published_seqs.items())),
+            (PUT_TOPIC_HEAD, [_sealed((arm, topic, seq)) for (arm, topic), seq in heads.items()]),
+            (PUBLISHED, list(map(_sealed, batch.published_seqs.items()))),
             (PUT_HANDLE, [_handle(row) for row in batch.handles.values()]),
-            (TOUCH_HANDLES, [(at_us, user, conn) for (user, conn), at_us in batch.touched.items()]),
             (DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]),
-            (SET_META, list(batch.meta.items())),
-            (PUT_FIRST, [(row.arm, row.key, row.mode, bytearray(row.value)) for row in batch.firsts.values()]),
+            (SET_META, list(map(_sealed, batch.meta.items()))),
+            (PUT_FIRST, [_first(row) for row in batch.firsts.values()]),
             (ADD_AUDIT, self._chained(batch.audits)),
         )
 
@@ -161,7 +169,7 @@ class BatchWriter:
         known = self.descriptions
         new = [row for row in batch.arms.values() if known.get(row.arm) != row.description]
         known.update((row.arm, row.description) for row in new)
-        return [(row.arm, bytearray(row.description)) for row in new]
+        return [(row.arm, bytearray(row.description), digest((row.arm, row.description))) for row in new]
 
     def _chained(self, entries: list[bytes]) -> list[Values]:
         n, prev = self.head
@@ -175,45 +183,71 @@ class BatchWriter:
         return rows
 
 
+def _sealed(values: Values) -> Values:
+    """Values without bytes or flags, and their hash."""
+    return (*values, digest(values))
+
+
 def _arm(row: ArmRow) -> Values:
-    return (row.arm, row.rev, row.seq, row.cmd_seq, +row.adopted, row.serial, row.read_at_us, row.mode_seen_at_us)
+    return _sealed(
+        (row.arm, row.rev, row.seq, row.cmd_seq, +row.adopted, row.serial, row.read_at_us, row.mode_seen_at_us)
+    )
 
 
 def _item(row: ItemRow) -> Values:
-    desired, reported = bytearray(row.desired), bytearray(row.reported)
-    return (row.arm, row.key, row.mode, desired, row.desired_rev, row.last_rev, reported, bytearray(row.set_by))
+    arm, key, mode, rev, last, set_by = row.arm, row.key, row.mode, row.desired_rev, row.last_rev, row.set_by
+    said = digest((arm, key, mode, row.desired, rev, last, row.reported, set_by))
+    return (arm, key, mode, bytearray(row.desired), rev, last, bytearray(row.reported), bytearray(set_by), said)
+
+
+def _first(row: FirstRow) -> Values:
+    return (row.arm, row.key, row.mode, bytearray(row.value), digest((row.arm, row.key, row.mode, row.value)))
 
 
 def _request(row: RequestRow) -> Values:
+    fixed = (
+        row.n, row.user, row.conn, row.id, row.fingerprint, row.arm, row.method, row.at_us, row.address,
+        row.correlation, row.codec,
+    )  # fmt: skip
     return (
         row.n, row.user, row.conn, row.id, bytearray(row.fingerprint), row.arm, row.method, row.at_us, row.address,
         bytearray(row.correlation), row.codec, bytearray(row.outcome), +row.settled, +row.reply_open, row.rev,
+        digest(fixed), _request_progress(row),
     )  # fmt: skip
 
 
+def _request_progress(row: RequestRow | RequestUpdate) -> int:
+    return digest((row.n, row.outcome, +row.settled, row.rev)) + row.reply_open
+
+
 def _request_update(update: RequestUpdate) -> Values:
-    return (bytearray(update.outcome), +update.settled, +update.reply_open, update.rev, update.n)
+    said = _request_progress(update)
+    return (bytearray(update.outcome), +update.settled, +update.reply_open, update.rev, said, update.n)
 
 
 def _change(row: ChangeRow) -> Values:
-    state = (row.n, row.state, row.epoch, row.cmd_seq, row.after, "", 0, 0)
+    fixed = tuple(+value if value is True or value is False else value for value in _change_fixed(row))
+    progress = (row.n, row.state, row.epoch, row.cmd_seq, row.after, "", 0, 0)
     return (
-        row.n, row.request_n, row.arm, row.rev, row.verb, row.key, row.mode, _blob(row.before), _blob(row.after),
-        row.state, row.epoch, row.cmd_seq, row.at_us, row.expires_us, +row.loosening, row.user, row.conn, +row.proven,
-        row.request_id, row.method, row.reason, row.starts, "", 0, 0,
-        bytearray(row_hash(_fixed(row))), bytearray(row_hash(state)),
+        *(bytearray(value) if isinstance(value, bytes) else value for value in fixed),
+        row.state, row.epoch, row.cmd_seq, _blob(row.after), "", 0, 0, digest(fixed), digest(progress),
     )  # fmt: skip
 
 
 def _change_update(update: ChangeUpdate) -> Values:
     return (
         update.state, update.epoch, update.cmd_seq, _blob(update.after), update.outcome, update.seq,
-        update.settled_at_us, bytearray(row_hash(_state(update))), update.n,
+        update.settled_at_us, digest(_update_values(update)), update.n,
     )  # fmt: skip
 
 
 def _event(row: EventRow) -> Values:
-    return (row.arm, row.seq, row.epoch, row.prev, row.rev, row.at_us, row.topic, bytearray(row.body))
+    at = (row.arm, row.seq, row.epoch, row.prev, row.rev, row.at_us, row.topic)
+    return (*at, bytearray(row.body), digest((*at, row.body)))
+
+
+def _handle(row: HandleRow) -> Values:
+    return _sealed(_handle_values(row))
 
 
 def _blob(value: bytes | None) -> bytearray | None:

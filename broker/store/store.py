@@ -10,14 +10,16 @@ from pathlib import Path
 from broker.store.anchor import AnchorFile
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
-from broker.store.history import check_history, own_anchor
+from broker.store.history import check_history, kept_anchor, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
 from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
 from broker.store.rows import Loaded, Purged
 from broker.store.schema import connect, migrate
-from broker.store.scrub import WHOLE_BYTES, Scrub, check_at_start
+from broker.store.scrub import WHOLE_BYTES, Scrub, Surveyed, check_at_start
+from broker.store.service_row import mend_service
+from broker.store.vacuum import give_back, shrinkable
 from broker.store.writer import Writer
 
 FILE = "store.sqlite3"
@@ -35,8 +37,7 @@ class Store(GroupCommit):
         writer: Writer,
         anchor: AnchorFile,
         now: Callable[[], int],
-        *,
-        whole: bool,
+        surveyed: Surveyed,
     ) -> None:
         super().__init__(path, writer)
         self._path = path
@@ -44,8 +45,8 @@ class Store(GroupCommit):
         self._anchor = anchor
         anchor.report = self._fail_from_thread
         self._now = now
-        self._scrub = Scrub(path, self._fail_from_thread)
-        self._whole = whole
+        self._scrub = self._new_scrub()
+        self._surveyed = surveyed
         self._closed = False
 
     @classmethod
@@ -71,13 +72,15 @@ class Store(GroupCommit):
             generation, lost = check_history(directory, path, accept=accept_lost)
             connection = connect(path)
             migrate(connection, path)
-            whole = check_at_start(connection, path, whole_bytes)
+            shrinkable(connection, path)
+            surveyed = check_at_start(connection, path, whole_bytes)
+            surveyed.damages.extend(mend_service(connection, kept_anchor(directory)))
             _write_probe(connection, directory)
             if lost is not None:
                 accept_lost_history(connection, lost, now())
             own = own_anchor(connection)
             anchor = AnchorFile(directory, own, generation)
-            store = cls(path, lock, Writer(connection, own, anchor.keep), anchor, now, whole=whole)
+            store = cls(path, lock, Writer(connection, own, anchor.keep), anchor, now, surveyed)
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -89,8 +92,13 @@ class Store(GroupCommit):
         """Begin a new epoch and read what the service needs; blocks, once, before anything is written.
 
         With `blame` a start after an unclean end is counted on every open change.
+
+        Raises:
+            StoreError: it cannot be read or written.
         """
-        loaded = self._writer.run(partial(load, blame=blame)).result()
+        found = self._surveyed
+        work = partial(load, blame=blame, doubtful=found.doubtful, known=found.damages)
+        loaded = self._writer.run(work).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
 
@@ -124,16 +132,21 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule.table] += count
+            while await asyncio.wrap_future(self._writer.run(give_back)):
+                pass
         except (StoreError, OSError) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
         return Purged(requests=removed["request"], events=removed["event"], changes=removed["change"])
 
     def scrub(self) -> None:
-        """Check the whole file in the background, unless that is going on; what it finds ends `failed`."""
+        """Check the whole file in the background, unless that is going on; damaged rows are told, pages `failed`."""
         if not self._scrub.running:
-            self._scrub = Scrub(self._path, self._fail_from_thread)
+            self._scrub = self._new_scrub()
             self._scrub.start()
+
+    def _new_scrub(self) -> Scrub:
+        return Scrub(self._path, self._fail_from_thread, self._tell_from_thread)
 
     def close(self, *, clean: bool = True) -> None:
         """Commit what is open, call back, mark the end as clean if it is, and close; blocks; harmless when closed.
@@ -158,12 +171,16 @@ class Store(GroupCommit):
             self._lock.release()
 
     def _loop_runs(self) -> None:
-        if not self._whole:
+        if not self._surveyed.whole:
             self.scrub()
 
 
 def _mark_clean(now_us: int, connection: sqlite3.Connection) -> None:
-    connection.execute("UPDATE service SET clean = 1, last_time_us = max(last_time_us, ?)", (now_us,))
+    connection.execute(
+        "UPDATE service SET clean = 1, last_time_us = max(last_time_us, ?1), "
+        "hash = digest(one, epoch, max(last_time_us, ?1), 1, store, commits)",
+        (now_us,),
+    )
 
 
 def _write_probe(connection: sqlite3.Connection, directory: Path) -> None:

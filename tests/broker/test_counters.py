@@ -12,6 +12,7 @@ NAMES = {
     "request_dropped",
     "request_failed",
     "request_refused",
+    "row_damaged",
     "publication_refused",
     "message_unreadable",
     "packet_out_of_place",

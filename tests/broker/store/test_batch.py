@@ -62,7 +62,8 @@ def test_the_latest_time_of_all_rows_is_kept(
     batch.update_change(ChangeUpdate(n=1, state="settled", settled_at_us=8))
     batch.update_change(ChangeUpdate(n=2, state="writing"))
     assert batch.last_time_us == 8
-    batch.touch_handles("alice", "alice-hmi", 9)
+    handle = HandleRow(identifier=1, user="u", conn="c", arm="a", topic="t", created_us=1, last_seen_us=9)
+    batch.put_handle(handle)
     assert batch.last_time_us == 9
 
 

@@ -1,5 +1,7 @@
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
@@ -61,8 +63,7 @@ async def test_rows_come_back_as_they_were_put(reopen: Reopen, committed: Commit
 async def test_handles_are_touched_dropped_and_never_numbered_again(reopen: Reopen) -> None:
     store = reopen()
     store.batch.put_handle(HANDLE)
-    store.batch.touch_handles("alice", "alice-hmi", 9)
-    store.batch.touch_handles("bob", "bob-hmi", 10)
+    store.batch.put_handle(msgspec.structs.replace(HANDLE, last_seen_us=9))
     store = reopen()
     loaded = store.load()
     assert [handle.last_seen_us for handle in loaded.handles] == [9]

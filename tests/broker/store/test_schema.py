@@ -135,7 +135,8 @@ def test_a_version_2_file_gets_what_was_adopted_first_from_its_history(path: Pat
             connection.execute(f"INSERT INTO change VALUES ({marks})", (*change, *rest))  # noqa: S608 - constants
         migrate(connection, path)
         assert version_of(connection) == len(MIGRATIONS)
-        assert connection.execute("SELECT * FROM first_value ORDER BY key").fetchall() == [
+        first = "SELECT arm, key, mode, value FROM first_value ORDER BY key"
+        assert connection.execute(first).fetchall() == [
             ("r1", "desired_joint_speeds", 0, b"now"),
             ("r1", "desired_linear_twist", 0, b"first"),
         ]

@@ -80,7 +80,8 @@ async def test_updates_reach_their_own_row_whatever_their_number(
         store.batch.update_change(
             ChangeUpdate(n=n, state="unknown", epoch=2, cmd_seq=n, after=outcome if n % 2 else None)
         )
-        store.batch.touch_handles("u", f"c{n}", n)
+        touched = HandleRow(identifier=n, user="u", conn=f"c{n}", arm="a", topic="t", created_us=0, last_seen_us=n)
+        store.batch.put_handle(touched)
     loaded = reopen().load()
     assert loaded.open_requests == [make_request(n, outcome=b"%d" % n, settled=True, rev=n) for n in numbers]
     assert loaded.open_changes == [

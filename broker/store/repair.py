@@ -1,0 +1,235 @@
+"""Rows that are not what was written, at a start: named, left out, and their arms marked for somebody to confirm."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from broker.store import meta_keys
+from broker.store.digest import digest
+from broker.store.errors import REMEDY, StoreBrokenError
+from broker.store.rows import ArmRow, Damage, FirstRow, ItemRow
+from broker.store.seals import (
+    ARM,
+    DESCRIPTION,
+    EVENT,
+    META,
+    PRINCIPAL,
+    PUBLISHED,
+    TOPIC_HEAD,
+    Seal,
+    Sealed,
+    Values,
+    agrees,
+    all_rows,
+    meant,
+    selected,
+)
+from broker.store.service_row import Service, read_service, write_service
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+HOLDING = frozenset({"arm", "description", "item", "first_value", "change"})
+"""Tables that say what an arm is, or should have: a damaged row of them holds its arm."""
+ENDED = "damaged"
+"""The outcome of a change whose row was damaged before it had an end."""
+
+
+# ruff: noqa: S608 - every statement is built from constants
+class Repair:
+    """Reads the tables of a start inside its transaction, and puts right what it has to leave out."""
+
+    def __init__(self, connection: sqlite3.Connection, known: Iterable[Damage]) -> None:
+        self._connection = connection
+        self.damages: list[Damage] = list(known)
+        self._held: dict[str, list[str]] = {}
+        """Damaged rows by the arm that they name, which may be damaged, too."""
+        self._told: dict[str, list[str]] = {}
+        """Damaged small values by their arm."""
+        self._slots: Counter[str] = Counter()
+        """How many slots each arm has."""
+
+    # ------------------------------------------------------------------ reading
+
+    def _good(self, seal: Seal) -> list[Values]:
+        """The covered columns of all rows that are what was written; the table is left with those alone."""
+        rows = all_rows(self._connection, f"SELECT {selected(seal)} FROM {seal.table}")
+        good = [values[: len(seal.columns)] for values in rows if agrees(seal, values)]
+        if len(good) < len(rows):
+            for values in rows:
+                if not agrees(seal, values):
+                    self._note(seal.names(meant(seal, values)))
+            self._rewrite(seal, good)
+        return good
+
+    def _rewrite(self, seal: Seal, good: list[Values]) -> None:
+        marks = ", ".join("?" * (len(seal.columns) + 1))
+        self._connection.execute(f"DELETE FROM {seal.table}")
+        self._connection.executemany(
+            f"INSERT INTO {seal.table} ({selected(seal)}) VALUES ({marks})",
+            [(*values, digest(values)) for values in good],
+        )
+
+    def state(self, sealed: Sealed[R]) -> list[R]:
+        """All rows of a table that says how things are."""
+        (seal,) = sealed.seals
+        return [sealed.of(values) for values in sorted(self._good(seal), key=lambda values: values[:3])]
+
+    def rows(self, sealed: Sealed[R], statement: str, values: Values = ()) -> tuple[list[R], list[Values]]:
+        """The rows of a query that are what was written, and the values of the others."""
+        found: list[R] = []
+        damaged: list[Values] = []
+        for row in all_rows(self._connection, statement, values):
+            opened = sealed.open(row)
+            if opened is not None:
+                found.append(opened)
+            else:
+                damaged.append(row)
+                self._note(sealed.damage(row))
+        return found, damaged
+
+    def _note(self, damage: Damage) -> None:
+        """Name a damaged row, and remember whose it is."""
+        if damage.table == META.table:
+            prefix = next((one for one in (*meta_keys.OF_ARMS, meta_keys.DAMAGED) if damage.key.startswith(one)), None)
+            if prefix is not None:
+                damage = msgspec.structs.replace(damage, arm=damage.key.removeprefix(prefix))
+        if damage not in self.damages:
+            self.damages.append(damage)
+        what = f"{damage.table} {damage.key}".rstrip()
+        if damage.table in HOLDING:
+            self._hold(damage.arm, what)
+        elif damage.table == META.table and damage.arm:
+            self._told.setdefault(damage.arm, []).append(what)
+
+    def _hold(self, arm: str, what: str) -> None:
+        of_arm = self._held.setdefault(arm, [])
+        if what not in of_arm:
+            of_arm.append(what)
+
+    # ------------------------------------------------------------------ the service
+
+    def service(self) -> Service:
+        """The row of the service, which was looked at before.
+
+        Raises:
+            StoreBrokenError: it was damaged meanwhile.
+        """
+        row = read_service(self._connection)
+        if row is None:
+            raise StoreBrokenError(f"the row of the service is damaged: {REMEDY}")
+        return row
+
+    def meta(self) -> dict[str, str]:
+        """The small values."""
+        return dict(self._good(META))
+
+    # ------------------------------------------------------------------ arms
+
+    def arms(self, items: list[ItemRow], firsts: list[FirstRow]) -> list[ArmRow]:
+        """Every arm that has rows; one whose own row is damaged goes on above everything that is numbered."""
+        published: dict[str, int] = dict(self._good(PUBLISHED))
+        descriptions: dict[str, bytes] = dict(self._good(DESCRIPTION))
+        names = [name for name in ArmRow.__struct_fields__ if name in ARM.columns]
+        found = {values[0]: dict(zip(names, values, strict=True)) for values in self._good(ARM)}
+        named = {row.arm for row in items} | {row.arm for row in firsts} | descriptions.keys()
+        named |= {damage.arm for damage in self.damages if damage.table == ARM.table}
+        for arm in sorted(named - found.keys()):
+            found[arm] = self._numbered_anew(arm, items)
+            self._hold(arm, "arm")
+        self._slots = Counter(dict.fromkeys(found, 0))
+        self._slots.update(row.arm for row in items)
+        return [
+            ArmRow(
+                **{**row, "adopted": bool(row["adopted"])},
+                published_seq=published.get(arm, 0),
+                description=descriptions.get(arm, b""),
+            )
+            for arm, row in sorted(found.items())
+        ]
+
+    def _numbered_anew(self, arm: str, items: list[ItemRow]) -> dict[str, Any]:
+        highest = "SELECT coalesce((SELECT max(seq) FROM event WHERE arm = ?1), 0), "
+        highest += "coalesce((SELECT max(rev) FROM change WHERE arm = ?1 AND rev > 0), 0)"
+        seq, rev = self._connection.execute(highest, (arm,)).fetchone()
+        rev = max(rev, *(row.last_rev for row in items if row.arm == arm), 0)
+        values = (arm, rev, seq, 0, 0, "", 0, 0)
+        self._connection.execute(
+            f"REPLACE INTO arm ({selected(ARM)}) VALUES ({', '.join('?' * (len(values) + 1))})",
+            (*values, digest(values)),
+        )
+        names = (name for name in ArmRow.__struct_fields__ if name in ARM.columns)
+        return dict(zip(names, values, strict=True))
+
+    def _held_arms(self) -> dict[str, list[str]]:
+        """The damaged rows of each arm; one of an arm that nobody knows may be of any that has fewer rows than others.
+
+        Where all have as many, it may be of any.
+        """
+        held = {arm: [*rows] for arm, rows in self._held.items() if arm in self._slots}
+        lost = [what for arm, rows in self._held.items() if arm not in self._slots for what in rows]
+        if lost:
+            most = max(self._slots.values(), default=0)
+            for arm in [one for one, count in self._slots.items() if count < most] or self._slots:
+                held.setdefault(arm, []).extend(f"{what} of an arm whose name is damaged" for what in lost)
+        for arm, rows in self._told.items():
+            held.setdefault(arm, []).extend(rows)
+        return held
+
+    def doubt(self, changes: Mapping[int, str]) -> None:
+        """These changes may be open: they are over, and their arms are held."""
+        for n, arm in changes.items():
+            self._hold(arm, f"change {n}")
+        self.end_changes(changes.keys())
+
+    def end_changes(self, numbers: Collection[int]) -> None:
+        """Nobody knows what these changes were: they are over, whatever they were."""
+        for n in numbers:
+            said = digest((n, "settled", 0, 0, None, ENDED, 0, 0))
+            self._connection.execute(
+                "UPDATE change SET state = 'settled', epoch = 0, cmd_seq = 0, after = NULL, outcome = ?, seq = 0, "
+                "settled_at_us = 0, progress_hash = ? WHERE n = ?",
+                (ENDED, said, n),
+            )
+
+    # ------------------------------------------------------------------ what can be made anew
+
+    def principals(self) -> dict[str, int]:
+        """Numbers of users and connections; a damaged one is never given to anybody else."""
+        before = len(self.damages)
+        known: dict[str, int] = dict(self._good(PRINCIPAL))
+        lost = len(self.damages) - before
+        free = sorted(set(range(1, len(known) + lost + 1)) - set(known.values()))
+        for number in free[:lost]:
+            name = f"damaged:{number}"
+            known[name] = number
+            self._connection.execute("INSERT INTO principal VALUES (?, ?, ?)", (name, number, digest((name, number))))
+        return known
+
+    def topic_heads(self) -> dict[tuple[str, str], int]:
+        """The last seq of each topic of each arm; where one is damaged, as the events have it."""
+        before = len(self.damages)
+        heads = {(arm, topic): seq for arm, topic, seq in self._good(TOPIC_HEAD)}
+        if len(self.damages) > before:
+            query = f"SELECT {selected(EVENT)} FROM event ORDER BY rowid"
+            for values in all_rows(self._connection, query):
+                if agrees(EVENT, values):
+                    row = dict(zip(EVENT.columns, values, strict=False))
+                    key = (row["arm"], row["topic"])
+                    heads[key] = max(row["seq"], heads.get(key, 0))
+            self._rewrite(TOPIC_HEAD, [(*key, seq) for key, seq in heads.items()])
+        return heads
+
+    # ------------------------------------------------------------------ marks
+
+    def write_back(self, service: Service, values: dict[str, str], meta: dict[str, str]) -> None:
+        """Begin the new epoch, and mark the arms whose rows were damaged, in the file and in `meta`."""
+        write_service(self._connection, service)
+        for arm, rows in self._held_arms().items():
+            known = meta.get(meta_keys.DAMAGED + arm, "")
+            meta[meta_keys.DAMAGED + arm] = "; ".join(([known] if known else []) + [", ".join(rows)])
+            values[meta_keys.DAMAGED + arm] = meta[meta_keys.DAMAGED + arm]
+        for key, value in {**values, meta_keys.EPOCH: str(service.epoch)}.items():
+            self._connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", (key, value, digest((key, value))))
