@@ -15,8 +15,19 @@ from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.settler import Settler
 from broker.store.meta_keys import DAMAGED
+from broker.store.repair import ENDED
 from broker.store.restored import FENCE_KEY, RESTORED_KEY, KnownFence
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, Damage, FirstRow, ItemRow, Loaded, RequestRow
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeState,
+    ChangeUpdate,
+    Damage,
+    FirstRow,
+    ItemRow,
+    Loaded,
+    RequestRow,
+)
 from handlers.arm_state import as_message
 from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots
@@ -153,7 +164,8 @@ def requeue(
             job = _job(session, row, requests.get(row.request_n), ledger)
         except UNUSABLE as error:
             damages.distrust(session, Damage("change", row.arm, str(row.n), f"it cannot be used: {error}"))
-            ledger.end_damaged(row.n)
+            over = ChangeUpdate(n=row.n, state=ChangeState.SETTLED, outcome=ENDED)
+            ledger.store.batch.update_change(over)
             continue
         state = session.state
         if job.wanted is not None:

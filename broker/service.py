@@ -85,15 +85,12 @@ class Service:
         identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
         self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
         self._link = make_link(self._link_config())
-        self._damages = Damages(store, self._counters)
-        store.on_damage = self._damages.tell
-        self._damages.tell_all(loaded.damages)
+        self._damages = Damages(store, self._counters, loaded.damages)
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
-        self._replies = replies = Replies(ledger)
-        self._queues = queues = Queues(tasks)
+        self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
         self._settler = settler = self._settler_of(replies)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = fences = Fences(ledger, accept=accept_lost)

@@ -18,12 +18,15 @@ _LONGEST_REASON = 400
 
 
 class Damages:
-    """Tells of damaged rows, and keeps an arm whose rows are damaged held until somebody confirms it."""
+    """Tells of damaged rows, those that a start found first, and keeps their arms held until somebody confirms them."""
 
-    def __init__(self, store: Store, counters: Counters) -> None:
+    def __init__(self, store: Store, counters: Counters, found: Iterable[Damage]) -> None:
         self._store = store
         self._counters = counters
         self._known: dict[Damage, None] = {}
+        store.on_damage = self.tell
+        for damage in found:
+            self.tell(damage)
 
     def tell(self, damage: Damage) -> None:
         """Log and count a damaged row, the first time it is met."""
@@ -34,11 +37,6 @@ class Damages:
         self._known[damage] = None
         log.error("row_damaged", table=damage.table, arm=damage.arm, key=damage.key, what=damage.what)
         self._counters.add("row_damaged")
-
-    def tell_all(self, damages: Iterable[Damage]) -> None:
-        """Log and count what a start found."""
-        for damage in damages:
-            self.tell(damage)
 
     def distrust(self, session: ArmSession, damage: Damage) -> None:
         """A row of an arm cannot be used although its hash is right: the arm is held, over restarts too."""

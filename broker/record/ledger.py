@@ -15,7 +15,6 @@ from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
 from broker.record.event_parts import known_mode
 from broker.record.principals import Principals
-from broker.store.repair import ENDED
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
 from broker.store.store import Store
 from broker.topics import Topics
@@ -174,10 +173,6 @@ class Ledger:
                 settled_at_us=self.clock.now_us() if settled else 0,
             )
         )
-
-    def end_damaged(self, n: int) -> None:
-        """A change of which nobody knows what it was is over."""
-        self.store.batch.update_change(ChangeUpdate(n=n, state=ChangeState.SETTLED, outcome=ENDED))
 
     def log_revision(
         self, session: ArmSession, slot: Slot, before: Message, author: Author, method: str, outcome: str, seq: int = 0

@@ -1,15 +1,15 @@
 """What a start reads, the marks it leaves, and what becomes of rows that are not what was written."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping
 
 import msgspec
 
 from broker.store import meta_keys
 from broker.store.reader import CHANGES, EVENTS, REQUESTS
 from broker.store.repair import Repair
-from broker.store.rows import ArmRow, ChangeRow, Damage, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store.scrub import Surveyed
 from broker.store.seals import FIRST, HANDLE, ITEM, Sealed
 
 ITEMS, FIRSTS, HANDLES = Sealed(ItemRow, ITEM), Sealed(FirstRow, FIRST), Sealed(HandleRow, HANDLE)
@@ -22,31 +22,23 @@ _UNDER_WAY = frozenset({"accepted", "writing", "unknown"})
 """States of a change that a start after an unclean end is counted on."""
 
 
-def load(
-    connection: sqlite3.Connection,
-    *,
-    blame: bool = True,
-    doubtful: Mapping[int, str] = MappingProxyType({}),
-    known: Sequence[Damage] = (),
-) -> Loaded:
+def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = True) -> Loaded:
     """Raise the epoch, count this start on every change under way after an unclean end if `blame`, read the rest.
 
     Runs inside the caller's transaction. Damaged rows are left out; those that say what an arm is or should have are
-    taken out of the file, and its arm is marked. `doubtful` are changes of which nobody knows whether they are open
-    (with their arms), `known` the damages that were found before.
+    taken out of the file, and its arm is marked. `surveyed` is what was found before.
 
     Raises:
         StoreBrokenError: the row of the service is damaged.
     """
-    repair = Repair(connection, known)
+    repair = Repair(connection, surveyed.damages)
     service, meta = repair.service(), repair.meta()
     epoch = max(service.epoch, int(meta.pop(meta_keys.EPOCH, "0"))) + 1
     items, firsts = repair.state(ITEMS), repair.state(FIRSTS)
     arms = repair.arms(items, firsts)
-    changes = _open_changes(repair, doubtful)
+    changes = _open_changes(repair, surveyed.doubtful)
     starts = _starts(meta, changes, blame=blame and not service.clean)
-    handles, principals = repair.state(HANDLES), repair.principals()
-    heads = repair.topic_heads()
+    handles = repair.state(HANDLES)
     loaded = Loaded(
         epoch=epoch,
         last_time_us=service.last_time_us,
@@ -58,8 +50,8 @@ def load(
         open_requests=_open_requests(connection, repair),
         unpublished=_unpublished(repair, arms),
         handles=handles,
-        principals=principals,
-        topic_heads=heads,
+        principals=repair.principals(),
+        topic_heads=repair.topic_heads(),
         meta=meta,
         next_request_n=_next(connection, "request"),
         next_change_n=_next(connection, "change"),

@@ -96,8 +96,7 @@ class Store(GroupCommit):
         Raises:
             StoreError: it cannot be read or written.
         """
-        found = self._surveyed
-        work = partial(load, blame=blame, doubtful=found.doubtful, known=found.damages)
+        work = partial(load, surveyed=self._surveyed, blame=blame)
         loaded = self._writer.run(work).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
