@@ -12,7 +12,7 @@ from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.outcome import Answer, Proposal
 from handlers.parameter_checks import KEYS, QUANTITIES, parse_name, present_parameters
 from handlers.request import Request
-from limits.ros2.parameters import FLAG_KEYS, parameter_name
+from limits.ros2.keys import FLAG_KEYS, parameter_name
 from limits.stack.layer import LayerKind
 from schema.codecs.scalars import write_limit
 from schema.joint_items import JointParameterMap, ParameterNames, SetParametersResult

@@ -19,7 +19,7 @@ from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS as VECTORS
 from limits.kinova_limits import FIELDS as SOFT_ITEMS
 from limits.kinova_models import SOFT_LIMIT_MODES
-from limits.ros2.parameters import SOFT_KEYS, WRAPAROUND, parameter_name
+from limits.ros2.keys import SOFT_KEYS, WRAPAROUND, parameter_name
 from limits.ros2.store import ParameterStore
 from limits.ros2.validity import NUMBERS
 from limits.stack.joints import ArmJoints

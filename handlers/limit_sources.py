@@ -1,6 +1,6 @@
 """What the settings and the files they name say about the limits of one arm, and how that fits its joints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,9 +11,11 @@ from limits.conversion.layers import layers_of
 from limits.conversion.skeleton import limits_of_model
 from limits.conversion.urdf import limits_of_robot
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Weight, diagnostic_lines
 from limits.formats.urdf_records import JointType, UrdfRobot
 from limits.intrinsic.skeleton_model import SkeletonModel
-from limits.ros2.parameters import FLAG_KEYS, HARD_KEYS, SOFT_KEYS, joint_names, load_joint_limits, parameter_name
+from limits.ros2.keys import FLAG_KEYS, HARD_KEYS, SOFT_KEYS, parameter_name
+from limits.ros2.parameters import joint_names, load_joint_limits
 from limits.ros2.store import ParameterStore
 from limits.stack.joints import ArmJoints
 from limits.stack.layer import Layer, Origin
@@ -75,20 +77,25 @@ def place(sources: LimitSources, joints: ArmJoints) -> Placed:
     layers: list[Layer] = []
     reports: list[str] = []
     safety: dict[str, JointSafetyGains] = {}
+    fixed: frozenset[str] = frozenset()
     if sources.urdf is not None:
         source = f"urdf:{sources.urdf_file}"
-        sourced = layers_of(joints, limits_of_robot(sources.urdf), Format.URDF, sources.origin(source))
+        limits = limits_of_robot(sources.urdf)
+        fixed = frozenset(limits.fixed)
+        sourced = layers_of(joints, limits, Format.URDF, sources.origin(source))
         layers += [layer for layer in sourced.layers if not layer.safeties]
-        reports += sourced.reports
+        notes = diagnostic_lines(one for one in limits.notes if one.weight > Weight.DOUBT)
+        reports += (*sourced.reports, *(f"{source}: {text}" for text in notes))
         safety = _safety_of(joints, sourced.layers)
     if sources.skeleton is not None:
         source = f"skeleton:{sources.skeleton_file}"
-        sourced = layers_of(joints, limits_of_model(sources.skeleton), Format.SKELETON, sources.origin(source))
+        limits = limits_of_model(sources.skeleton)
+        sourced = layers_of(joints, limits, Format.SKELETON, sources.origin(source), fixed=fixed)
         layers += sourced.layers
         reports += (*sourced.reports, *(f"{source}: {text}" for text in sources.skeleton.warnings))
     parameters = JointParameterMap()
     if sources.parameters is not None:
-        parameters, unfit = _parameters_of(joints, sources.parameters, f"ros:{sources.ros_file}")
+        parameters, unfit = _parameters_of(joints, sources.parameters, f"ros:{sources.ros_file}", fixed)
         reports += unfit
     if sources.site_caps:
         layers.append(_site_layer(joints, sources))
@@ -133,7 +140,9 @@ def _safety_of(joints: ArmJoints, layers: Sequence[Layer]) -> dict[str, JointSaf
     return found
 
 
-def _parameters_of(joints: ArmJoints, store: ParameterStore, source: str) -> tuple[JointParameterMap, tuple[str, ...]]:
+def _parameters_of(
+    joints: ArmJoints, store: ParameterStore, source: str, fixed: Collection[str]
+) -> tuple[JointParameterMap, tuple[str, ...]]:
     """The parameters of the arm's joints by the arm's names, checked, and what does not fit."""
     there = joint_names(store)
     match = match_joints(joints.names, there, file=source)
@@ -146,11 +155,11 @@ def _parameters_of(joints: ArmJoints, store: ParameterStore, source: str) -> tup
     loaded = ParameterStore(values, file=source)
     load_joint_limits(joints.names, loaded)
     doubts = (
-        f"{source}: joint {one.joint}, {one.key} {one.reason}"
+        f"{source}: {'' if one.joint is None else f'joint {one.joint}, '}{one.key} {one.reason}"
         for one in (*store.diagnostics, *loaded.diagnostics)
         if one.joint not in match.missing
     )
-    return JointParameterMap(values), (*match.reports(source), *doubts)
+    return JointParameterMap(values), (*match.reports(source, fixed), *doubts)
 
 
 def _typed(store: ParameterStore, joint: str) -> dict[str, bool | float]:

@@ -9,15 +9,8 @@ from handlers.held_checks import beyond, no_such_joint, refuse
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.refusals import NOTHING_CHANGED
 from limits.errors import LimitsError
-from limits.ros2.parameters import (
-    FLAG_KEYS,
-    HARD_KEYS,
-    HAS_SOFT_LIMITS,
-    ROOT,
-    SOFT_KEYS,
-    load_joint_limits,
-    parameter_name,
-)
+from limits.ros2.keys import FLAG_KEYS, HARD_KEYS, HAS_SOFT_LIMITS, ROOT, SOFT_KEYS, parameter_name
+from limits.ros2.parameters import load_joint_limits
 from limits.ros2.store import ParameterStore
 from limits.ros2.validity import NUMBERS, SOFT_FIELDS
 from limits.stack.layer import LayerKind

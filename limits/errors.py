@@ -1,5 +1,8 @@
 """Errors of the limits engine: always the place, the value and the bound."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class LimitsError(Exception):
     """A limit, file or command that cannot be accepted; nothing was changed.
@@ -35,3 +38,20 @@ class LimitsError(Exception):
         if value is not None:
             text += f" (got {value!r}" + (f", bound {bound!r})" if bound is not None else ")")
         super().__init__(text)
+
+
+@contextmanager
+def naming(file: str | None) -> Iterator[None]:
+    """Add the name of a file to errors that name none.
+
+    Raises:
+        LimitsError: what was raised inside, with the file.
+    """
+    try:
+        yield
+    except LimitsError as error:
+        if error.file is not None or file is None:
+            raise
+        raise LimitsError(
+            error.reason, file=file, joint=error.joint, key=error.key, value=error.value, bound=error.bound
+        ) from error

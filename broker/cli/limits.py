@@ -31,7 +31,7 @@ app = typer.Typer(
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files with limits, of one arm.")]
 From = Annotated[Format | None, typer.Option("--from", help="Format of the files; told by the content if it can be.")]
-Node = Annotated[str | None, typer.Option(help="Node whose ROS parameters are meant.")]
+Node = Annotated[str | None, typer.Option(help="Node whose ROS parameters are read.")]
 Joints = Annotated[str | None, typer.Option(metavar="A,B,...", help="Names of the joints, for formats without names.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the limits (and trajectory); needs [plot].")]
 
@@ -54,8 +54,10 @@ def show(files: Files, kind: From = None, node: Node = None, joints: Joints = No
 @app.command(
     short_help="Check limits, and a trajectory against them: armbroker limits check gen3.urdf --trajectory move.json",
     help="""Check files of limits: each by itself, then against the others (joints that do not fit, numbers that
-    disagree), then all together, the tightest counts. With --trajectory, check one against them: a JSON object with
-    times [s], positions and, if known, velocities and accelerations, a list of joints for each time.
+    disagree), then all together, the tightest counts; a file that has no joint of the arm is an error. The arm's joints
+    are those of the first file that names its own. With --trajectory, check one against them: a JSON object with
+    times [s], positions and, if known, velocities and accelerations, a list of joints for each time, and, if it is of
+    some joints only, their names as joints.
 
     \b
     examples:
@@ -97,15 +99,18 @@ def convert_file(
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write.")],
     to: Annotated[Format, typer.Option(help="Format to write.")],
     kind: From = None,
-    node: Annotated[str | None, typer.Option(help="Node whose ROS parameters are meant, read or written.")] = None,
+    node: Node = None,
+    to_node: Annotated[
+        str | None, typer.Option(help="Node under which ROS parameters are written; that of --node, else any.")
+    ] = None,
     joints: Joints = None,
     into: Annotated[Path | None, typer.Option(metavar="FILE", help="URDF or Skeleton to put the limits into.")] = None,
     binary: Annotated[bool, typer.Option("--binary", help="JointLimits and Skeleton as protobuf, not JSON.")] = False,
     lossy: Annotated[bool, typer.Option("--lossy", help="Write although something is lost.")] = False,
 ) -> None:
     """Read, convert, write."""
-    asked = Asked(kind, None if to is Format.ROS else node, joints)
-    written = Written(target, to, into, node, as_json=not binary, lossy=lossy)
+    asked = Asked(kind, node, joints)
+    written = Written(target, to, into, to_node or node, as_json=not binary, lossy=lossy)
     _end(lambda work: work.convert_file(asked, file, written))
 
 
@@ -138,7 +143,8 @@ def _end(run: Callable[[ModuleType], Exit]) -> None:
     try:
         code = run(work)
     except LimitsError as error:
-        typer.echo(str(error), err=True)
+        for line in work.refusal_lines(error):
+            typer.echo(line, err=True)
         code = Exit.REFUSED
     except OSError as error:
         if error.filename is None:

@@ -1,6 +1,6 @@
 """What a person reads of limits: tables and lines, in rad, m and s."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -12,9 +12,26 @@ MOST_VIOLATIONS = 20
 """Violations of a trajectory that are shown."""
 
 
+MOST_NAMES = 8
+"""Joints that one line names."""
+
+
 def number(value: float | None) -> str:
     """A number with six digits; `-` for none."""
-    return "-" if value is None else f"{value:.6g}"
+    return "-" if value is None else f"{value + 0.0:.6g}"
+
+
+def two_numbers(left: float, right: float) -> tuple[str, str]:
+    """Two numbers with six digits, or with all they have where they would look alike."""
+    short = number(left), number(right)
+    return (repr(left + 0.0), repr(right + 0.0)) if left != right and short[0] == short[1] else short
+
+
+def listing(names: Iterable[str]) -> str:
+    """Names with commas between them, the first ones of many."""
+    given = [*names]
+    more = [f"and {len(given) - MOST_NAMES} more"] if len(given) > MOST_NAMES else []
+    return ", ".join([*given[:MOST_NAMES], *more])
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -32,6 +49,8 @@ def limit_lines(limits: LimitSet) -> list[str]:
     rows = [["joint", "type", *(_HEADS.get(key, key) for key in NUMBERS)]]
     for joint in limits.joints:
         rows.append([joint.name, joint.type.value, *_cells(joint.limits)])
+        if joint.control is not None:
+            rows.append([f"{joint.name} (ros2_control)", "", *_cells(joint.control)])
         if joint.soft is not None:
             rows.append([f"{joint.name} (soft)", "", *_cells(joint.soft)])
     lines = table(rows)
@@ -52,14 +71,20 @@ def limit_lines(limits: LimitSet) -> list[str]:
 def difference_line(found: Difference) -> str:
     """One difference between two files."""
     what = found.key if found.joint is None else f"{found.joint} {found.key}"
-    left, right = (number(side) if isinstance(side, float) else str(side or "-") for side in (found.left, found.right))
+    if isinstance(found.left, float) and isinstance(found.right, float):
+        left, right = two_numbers(found.left, found.right)
+    else:
+        left, right = (
+            number(side) if isinstance(side, float) else str(side or "-") for side in (found.left, found.right)
+        )
     return f"{what}: {left} -> {right}"
 
 
 def violation_line(found: TrajectoryViolation) -> str:
     """One violation of a trajectory."""
     place = f"point {found.point} at {found.time:.6g} s, joint {found.joint}"
-    return f"{place}: {found.check} {found.value:.6g} beyond {found.bound:.6g}"
+    value, bound = two_numbers(found.value, found.bound)
+    return f"{place}: {found.check} {value} beyond {bound}"
 
 
 def check_lines(check: TrajectoryCheck) -> list[str]:

@@ -22,7 +22,7 @@ class Motion(NamedTuple):
 
 
 class Written(NamedTuple):
-    """How a file is written."""
+    """How a file is written; the node is that of ROS parameters."""
 
     path: Path
     kind: Format

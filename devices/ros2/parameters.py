@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from devices.adapter import ArmRefusedError, ArmUnreadableError
 from devices.refusals import refused
-from limits.ros2.parameters import FLAG_KEYS, HARD_KEYS, ROOT, SOFT_KEYS, parameter_name
+from limits.ros2.keys import FLAG_KEYS, HARD_KEYS, ROOT, SOFT_KEYS, parameter_name
 from schema.joint_items import JointParameterMap
 
 KEYS = HARD_KEYS + SOFT_KEYS

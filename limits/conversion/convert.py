@@ -1,127 +1,108 @@
-"""Reading, writing and converting limits between the formats; what a format cannot hold is named, and refused."""
+"""Writing limits in another format; what it cannot hold is named, and refused."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from limits.conversion.fitting import fit
 from limits.conversion.formats import Format
 from limits.conversion.limit_set import Difference, LimitSet, counted_names, differences
-from limits.conversion.ros import ANY_NODE, limits_from_ros, limits_to_ros
-from limits.conversion.skeleton import limits_from_skeleton, limits_to_skeleton
-from limits.conversion.text import utf8_text
-from limits.conversion.urdf import limits_from_urdf, limits_to_urdf
-from limits.conversion.vectors import limits_from_kinova, limits_from_vectors, limits_to_kinova, limits_to_vectors
-from limits.errors import LimitsError
-from limits.formats.intrinsic_files import read_skeleton
-from limits.formats.urdf import read_urdf
-from limits.formats.urdf_checks import Diagnostic, diagnose
-from limits.ros2.parameters import joint_names, load_joint_limits
-from limits.ros2.store import ParameterStore
+from limits.conversion.reading import NAMELESS, read_limits
+from limits.conversion.ros import ANY_NODE, limits_to_ros
+from limits.conversion.skeleton import TYPES, limits_to_skeleton
+from limits.conversion.urdf import limits_to_urdf, passed_over
+from limits.conversion.vectors import limits_to_kinova, limits_to_vectors
+from limits.errors import LimitsError, naming
+from limits.formats.diagnostics import Weight
 
-NAMELESS = frozenset({Format.JOINT_LIMITS, Format.KINOVA})
-"""Formats whose joints have no names."""
 ROUNDING = 1e-6
 """Relative difference that the float32 degrees of a KinematicLimits make; it is no loss."""
 
-_JSON_KEYS: dict[Format, frozenset[str]] = {
-    Format.SKELETON: frozenset({"links", "joints"}),
-    Format.JOINT_LIMITS: frozenset(
-        f"{end}{dash}{kind}"
-        for end, kinds in (("min", ("position",)), ("max", ("position", "velocity", "acceleration", "jerk", "effort")))
-        for name in kinds
-        for dash, kind in (("_", name), ("", name.capitalize()))
-    ),
-    Format.KINOVA: frozenset(
-        {"control_mode", "twist_linear", "twist_angular", "joint_speed_limits", "joint_acceleration_limits"}
-    ),
-}
+
+class Loss(NamedTuple):
+    """One thing that a written file does not give back, and why if that is not the format."""
+
+    joint: str | None
+    key: str
+    left: object
+    right: object
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        what = self.key if self.joint is None else f"{self.key} of joint {self.joint}"
+        left, right = (side + 0.0 if isinstance(side, float) else side for side in (self.left, self.right))
+        value = f"{left}" if right is None else f"{left} becomes {right}"
+        return f"{what} ({value})" + (f": {self.reason}" if self.reason else "")
+
+
+class Base(NamedTuple):
+    """A URDF or Skeleton that limits are put into, and its name."""
+
+    data: bytes
+    file: str | None = None
 
 
 class Converted(NamedTuple):
-    """A file, and what it does not hold of the limits that were to be written."""
+    """A file, what it does not hold of the limits that were to be written, and what else is to be told, in words."""
 
     data: bytes
-    lost: tuple[Difference, ...]
+    lost: tuple[Loss, ...]
+    notes: tuple[str, ...] = ()
 
 
-def detect_format(data: bytes, file: str | None = None) -> Format:
-    """The format of a file by its content; binary files do not tell.
+class LossyError(LimitsError):
+    """Limits that cannot be written whole.
 
-    Raises:
-        LimitsError: it cannot be told.
+    Attributes:
+        holder: the format or file that cannot hold them.
+        lost: all of what would be lost.
     """
-    start = b"" if b"\0" in data else data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"<"):
-        return Format.URDF
-    if start.startswith(b"{"):
-        keys = _keys(data)
-        found = [name for name, known in _JSON_KEYS.items() if keys & known]
-        if len(found) == 1:
-            return found[0]
-    if b"joint_limits" in start:
-        return Format.ROS
-    raise LimitsError("the format cannot be told from the content; name it", file=file, bound=tuple(map(str, Format)))
 
-
-def read_limits(
-    data: bytes,
-    kind: Format | None = None,
-    *,
-    file: str | None = None,
-    names: Sequence[str] | None = None,
-    node: str | None = None,
-) -> LimitSet:
-    """The limits of a file; `names` of the joints for formats without names, `node` for files of ROS parameters.
-
-    Raises:
-        LimitsError: the format cannot be told, or its reader refuses the file; names where the file has its own.
-    """
-    chosen = detect_format(data, file) if kind is None else kind
-    if names is not None and chosen not in NAMELESS:
-        raise LimitsError(f"a file of format {chosen} has names of its own", file=file, key="names", value=list(names))
-    match chosen:
-        case Format.URDF:
-            return limits_from_urdf(data, file)
-        case Format.ROS:
-            return limits_from_ros(data, node, file)
-        case Format.SKELETON:
-            return limits_from_skeleton(data, file)
-        case Format.JOINT_LIMITS:
-            return limits_from_vectors(data, names, file)
-        case _:
-            return limits_from_kinova(data, names, file)
+    def __init__(self, holder: str, lost: Sequence[Loss], file: str | None) -> None:
+        super().__init__("\n".join(f"{holder}: {one}" for one in lost), file=file, key="lossy", value=len(lost))
+        self.holder = holder
+        self.lost = tuple(lost)
 
 
 def convert(
     limits: LimitSet,
     kind: Format,
     *,
-    into: bytes | None = None,
+    into: Base | None = None,
     node: str | None = None,
     as_json: bool = False,
     lossy: bool = False,
+    file: str | None = None,
 ) -> Converted:
-    """Write limits in a format: into an existing URDF or Skeleton, or as a new file.
+    """Write limits, those of `file`, in a format: into an existing URDF or Skeleton, or as a new file.
 
-    Lost is what reading the file back does not give: so nothing is lost unnoticed, whatever the format. What stays of
-    `into` because the limits do not say it is no loss.
+    Lost is what reading the file back does not give, and what the file of the limits holds without its counting: so
+    nothing is lost unnoticed, whatever the format. What stays of `into` because the limits do not say it is no loss.
 
     Raises:
-        LimitsError: something is lost and `lossy` is not set, naming all of it; or the format refuses the limits.
+        LossyError: something is lost and `lossy` is not set.
+        LimitsError: `into` is refused or has none of the joints; the format refuses the limits.
     """
-    if into is not None and kind not in {Format.URDF, Format.SKELETON}:
-        raise LimitsError(f"a file of format {kind} has nothing but limits to be put into", key="into")
-    written = _written(limits, kind, into, node, as_json=as_json)
-    lost = losses(limits, written, kind)
+    uncounted = [
+        Loss(one.joint, one.key, one.value, None, one.reason) for one in limits.notes if one.weight == Weight.LOSS
+    ]
     if into is not None:
-        lost = tuple(one for one in lost if one.left is not None)
+        converted = _put_in(limits, kind, into, as_json=as_json, file=file)
+        holder = f"{into.file or kind} cannot take"
+    else:
+        with naming(file):
+            written = _written(limits, kind, node, as_json=as_json)
+            converted = Converted(written, losses(limits, written, kind))
+        holder = f"{kind} cannot hold"
+    lost = (*uncounted, *converted.lost)
     if lost and not lossy:
-        raise LimitsError(f"{kind} cannot hold: {'; '.join(map(loss_text, lost))}", key="lossy", value=len(lost))
-    return Converted(written, lost)
+        raise LossyError(holder, lost, file)
+    return Converted(converted.data, lost, converted.notes)
 
 
-def losses(limits: LimitSet, written: bytes, kind: Format) -> tuple[Difference, ...]:
+def losses(limits: LimitSet, written: bytes, kind: Format) -> tuple[Loss, ...]:
     """What a written file does not give back; joints it has beyond these limits do not count."""
     names = [joint.name for joint in limits.joints]
     back = read_limits(written, kind, names=names if kind in NAMELESS else None)
@@ -130,59 +111,44 @@ def losses(limits: LimitSet, written: bytes, kind: Format) -> tuple[Difference, 
     lost = differences(limits, back, ROUNDING if kind is Format.KINOVA else 0.0)
     if kind in NAMELESS and limits.named and tuple(names) != counted_names(len(names)):
         lost = (Difference(None, "names", ", ".join(names), None), *lost)
-    return lost
+    return tuple(Loss(*one) for one in lost)
 
 
-def loss_text(lost: Difference) -> str:
-    """One loss in words."""
-    what = lost.key if lost.joint is None else f"{lost.key} of joint {lost.joint}"
-    return f"{what} ({lost.left})" if lost.right is None else f"{what} ({lost.left} becomes {lost.right})"
+def _put_in(limits: LimitSet, kind: Format, into: Base, *, as_json: bool, file: str | None) -> Converted:
+    """Put limits into an existing file: the joints that it has; the others are lost."""
+    if kind not in {Format.URDF, Format.SKELETON}:
+        raise LimitsError(f"a file of format {kind} has nothing but limits to be put into", file=into.file, key="into")
+    base = read_limits(into.data, kind, file=into.file)
+    fitted = fit(base, limits, file)
+    if fitted.match.nothing_fits:
+        known = tuple(joint.name for joint in base.joints)
+        raise LimitsError(
+            "not one of its joints is there to be put into", file=file, value=fitted.match.extra, bound=known
+        )
+    notes = [f"joint {there} is put into {name}" for name, there in fitted.match.renamed.items()]
+    with naming(into.file):
+        if kind is Format.URDF:
+            written = limits_to_urdf(fitted.limits, into.data, into.file)
+            notes += passed_over(fitted.limits, into.data, into.file)
+        else:
+            written = limits_to_skeleton(fitted.limits, into.data, into.file, as_json=as_json)
+    absent = dict.fromkeys(fitted.match.extra, "there is no such joint")
+    absent |= {name: "the joint is fixed there" for name in fitted.match.extra if name in base.fixed}
+    lost = (one for one in losses(fitted.limits, written, kind) if one.left is not None)
+    told = tuple(one._replace(reason=absent.get(one.joint or "", "")) for one in lost)
+    return Converted(written, told, tuple(notes))
 
 
-def _written(limits: LimitSet, kind: Format, into: bytes | None, node: str | None, *, as_json: bool) -> bytes:
+def _written(limits: LimitSet, kind: Format, node: str | None, *, as_json: bool) -> bytes:
     match kind:
         case Format.URDF:
-            return limits_to_urdf(limits, into)
+            return limits_to_urdf(limits)
         case Format.ROS:
             return limits_to_ros(limits, node or ANY_NODE)
         case Format.SKELETON:
-            return limits_to_skeleton(limits, into, as_json=as_json)
+            held = tuple(joint for joint in limits.joints if joint.type in TYPES)
+            return limits_to_skeleton(msgspec.structs.replace(limits, joints=held), as_json=as_json)
         case Format.JOINT_LIMITS:
             return limits_to_vectors(limits, as_json=as_json)
         case _:
             return limits_to_kinova(limits)
-
-
-def _keys(data: bytes) -> set[str]:
-    """The keys of a JSON object; none where it is none."""
-    try:
-        document = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        return set()
-    return set(document)
-
-
-def doubts(data: bytes, kind: Format, *, file: str | None = None, node: str | None = None) -> tuple[str, ...]:
-    """What is legal but doubtful in a file that was read, in words.
-
-    Raises:
-        LimitsError: the file is refused.
-    """
-    match kind:
-        case Format.URDF:
-            notes = diagnose(read_urdf(data, file))
-        case Format.ROS:
-            store = ParameterStore.read(utf8_text(data, file), node, file=file)
-            load_joint_limits(joint_names(store), store)
-            notes = tuple(store.diagnostics)
-        case Format.SKELETON:
-            return read_skeleton(data, file).warnings
-        case _:
-            return ()
-    return tuple(_note_text(note) for note in notes)
-
-
-def _note_text(note: Diagnostic) -> str:
-    place = note.key if note.joint is None else f"joint {note.joint}, {note.key}"
-    value = "" if note.value is None else f" (got {note.value!r})"
-    return f"{place}: {note.reason}{value}"

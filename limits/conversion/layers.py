@@ -1,6 +1,6 @@
 """A limit set as layers of an arm's stack."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -9,7 +9,7 @@ from limits.conversion.formats import Format
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet
 from limits.stack.joints import TWIST_QUANTITIES, ArmJoints
 from limits.stack.layer import Layer, LayerKind, Origin
-from limits.stack.matching import JointMatch, match_joints
+from limits.stack.matching import JointMatch, match_in_order, match_joints
 from limits.stack.sources import columns, safety_layer
 
 KINDS: dict[Format, LayerKind] = {
@@ -20,6 +20,10 @@ KINDS: dict[Format, LayerKind] = {
     Format.KINOVA: LayerKind.HARD,
 }
 """What a file of each format is in the stack; a KinematicLimits of a control mode is its soft limits."""
+
+
+CONTROL = "ros2_control"
+"""What the source of the limits begins with that `<ros2_control>` of a URDF holds."""
 
 
 class Placed(NamedTuple):
@@ -40,19 +44,27 @@ def joints_of(limits: LimitSet) -> ArmJoints:
 
 
 def layers_of(
-    joints: ArmJoints, limits: LimitSet, kind: Format, origin: Origin, renames: Mapping[str, str] | None = None
+    joints: ArmJoints,
+    limits: LimitSet,
+    kind: Format,
+    origin: Origin,
+    renames: Mapping[str, str] | None = None,
+    *,
+    fixed: Collection[str] = (),
 ) -> Placed:
-    """The layers of a file: its hard limits, then soft limits and safety controllers where there are any.
+    """The layers of a file: its hard limits, then those of ros2_control, soft limits and safety controllers if any.
 
-    A set without names of its own counts in the order of the arm's joints, if it has as many.
+    A set whose joints have no names counts in the order of the arm's joints if it has as many, else it fits none.
+    `fixed` are joints that the arm has and that do not move, for the reports.
 
     Raises:
         LimitsError: numbers that make no sense, names that do not fit (`match_joints`).
     """
     given = [joint.name for joint in limits.joints]
-    if not limits.named and len(given) == len(joints.names):
-        given = list(joints.names)
-    match = match_joints(joints.names, given, renames, file=origin.source)
+    if limits.counted:
+        match = match_in_order(joints.names, given)
+    else:
+        match = match_joints(joints.names, given, renames, file=origin.source)
     placed = {
         name: limits.joints[index] for name, index in zip(joints.names, match.order, strict=True) if index is not None
     }
@@ -61,12 +73,17 @@ def layers_of(
     twists = {key: getattr(limits, key) for key in TWIST_QUANTITIES if getattr(limits, key) is not None}
     numbers = columns(joints, _given({name: joint.limits for name, joint in placed.items()}))
     layers = [Layer(layer_kind, origin, joints.ceilings(numbers | twists), mode)]
+    control = {name: joint.control for name, joint in placed.items() if joint.control is not None}
+    if control:
+        _, _, name = origin.source.partition(":")
+        beside = Origin(f"{CONTROL}:{name}", origin.by, origin.since_us)
+        layers.append(Layer(layer_kind, beside, joints.ceilings(columns(joints, _given(control)))))
     soft = {name: joint.soft for name, joint in placed.items() if joint.soft is not None}
     if soft:
         inner = Origin(f"{origin.source}#soft", origin.by, origin.since_us)
         layers.append(Layer(layer_kind, inner, joints.ceilings(columns(joints, _given(soft)))))
     layers += _safety(joints, placed, origin, layer_kind)
-    return Placed(tuple(layers), match, match.reports(origin.source) if given else ())
+    return Placed(tuple(layers), match, match.reports(origin.source, fixed) if given else ())
 
 
 def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origin, kind: LayerKind) -> list[Layer]:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from limits.errors import LimitsError
-from limits.formats.urdf_records import JointType, UrdfMimic
+from limits.formats.diagnostics import Diagnostic
+from limits.formats.urdf_records import RANGED_TYPES, JointType, UrdfMimic
 from limits.tesseract.joint_safety import JointSafety
 from schema.enums import ControlMode
 
@@ -31,11 +31,12 @@ class JointNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LimitedJoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A joint with its hard limits, soft limits of its own, safety controller and what it depends on."""
+    """A joint with its hard limits, those of ros2_control, its own soft ones, safety controller, what it depends on."""
 
     name: str
     type: JointType = JointType.REVOLUTE
     limits: JointNumbers = JointNumbers()
+    control: JointNumbers | None = None
     soft: JointNumbers | None = None
     safety: JointSafety | None = None
     mimic: UrdfMimic | None = None
@@ -46,7 +47,8 @@ class LimitedJoint(msgspec.Struct, frozen=True, kw_only=True):
 class LimitSet(msgspec.Struct, frozen=True, kw_only=True):
     """The joints of an arm in their order, limits of the twist (m/s, rad/s), and the control mode all of it is for.
 
-    `named` says whether the names came with the limits; if not they were counted or given by the caller.
+    `named` says whether the names came with the limits; if not they were counted or given by the caller. `fixed` are
+    the joints beside them that do not move; `notes` is what the reader of the file points out.
     """
 
     joints: tuple[LimitedJoint, ...]
@@ -54,6 +56,13 @@ class LimitSet(msgspec.Struct, frozen=True, kw_only=True):
     mode: ControlMode = ControlMode.UNSPECIFIED_CONTROL_MODE
     twist_linear: float | None = None
     twist_angular: float | None = None
+    fixed: tuple[str, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Whether the joints have no names but their numbers, so that their order counts."""
+        return not self.named and tuple(joint.name for joint in self.joints) == counted_names(len(self.joints))
 
 
 class Difference(NamedTuple):
@@ -83,13 +92,13 @@ def said(limits: LimitSet) -> dict[tuple[str | None, str], _Value]:
         (None, "control_mode"): None if not limits.mode else limits.mode.name,
     }
     for joint in limits.joints:
-        values = {key: getattr(joint.limits, key) for key in NUMBERS}
-        values["deceleration"] = _deceleration(joint.limits)
-        if joint.soft is not None:
-            values |= {f"soft.{key}": getattr(joint.soft, key) for key in NUMBERS}
-            values["soft.deceleration"] = _deceleration(joint.soft)
+        values: dict[str, _Value] = {}
+        for prefix, numbers in (("", joint.limits), ("ros2_control.", joint.control), ("soft.", joint.soft)):
+            if numbers is not None:
+                values |= {f"{prefix}{key}": getattr(numbers, key) for key in NUMBERS}
+                values[f"{prefix}deceleration"] = _deceleration(numbers)
         if joint.safety is not None:
-            values |= {f"safety.{key}": value for key, value in msgspec.structs.asdict(joint.safety).items()}
+            values |= {f"safety.{key}": value for key, value in _said_of_safety(joint.safety, joint.type).items()}
         if joint.type is JointType.CONTINUOUS:
             values["wraparound"] = "yes"
         elif joint.type is not JointType.REVOLUTE:
@@ -103,6 +112,16 @@ def said(limits: LimitSet) -> dict[tuple[str | None, str], _Value]:
     return {place: value for place, value in found.items() if value is not None}
 
 
+def _said_of_safety(safety: JointSafety, kind: JointType) -> dict[str, float]:
+    """What a record says: no range where both ends are 0, and what is 0 only where that acts on the type of joint."""
+    values: dict[str, float] = msgspec.structs.asdict(safety)
+    ends = {"soft_lower_limit", "soft_upper_limit"}
+    idle = ends if not any(values[key] for key in (*ends, "k_position")) else set()
+    if kind not in RANGED_TYPES:
+        idle = {key for key, value in values.items() if not value and key != "k_velocity"}
+    return {key: value for key, value in values.items() if key not in idle}
+
+
 def differences(left: LimitSet, right: LimitSet, tolerance: float = 0.0) -> tuple[Difference, ...]:
     """What two sets say differently; numbers within a relative tolerance are equal."""
     a, b = said(left), said(right)
@@ -114,17 +133,11 @@ def differences(left: LimitSet, right: LimitSet, tolerance: float = 0.0) -> tupl
     )
 
 
-def overlay(base: LimitSet, limits: LimitSet, file: str | None = None) -> LimitSet:
-    """The joints of `limits` as `base` has them, with every number and record that `limits` gives put in.
-
-    Raises:
-        LimitsError: `base`, which is the file's, has no such joint.
-    """
+def overlay(base: LimitSet, limits: LimitSet) -> LimitSet:
+    """The joints that both have, as `base` has them, with every number and record that `limits` gives put in."""
     known = {joint.name: joint for joint in base.joints}
-    for joint in limits.joints:
-        if joint.name not in known:
-            raise LimitsError("the file has no such joint", file=file, joint=joint.name, bound=tuple(known))
-    return msgspec.structs.replace(limits, joints=tuple(_overlaid(known[one.name], one) for one in limits.joints))
+    joints = (_overlaid(known[one.name], one) for one in limits.joints if one.name in known)
+    return msgspec.structs.replace(limits, joints=tuple(joints))
 
 
 def _overlaid(base: LimitedJoint, joint: LimitedJoint) -> LimitedJoint:

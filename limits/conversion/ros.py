@@ -8,8 +8,9 @@ from limits.conversion.urdf import MAXIMA
 from limits.errors import LimitsError
 from limits.formats.ros_yaml import write_parameters
 from limits.formats.urdf_records import JointType
-from limits.ros2.parameters import ROOT, LoadedLimits, as_parameters, joint_names, load_joint_limits
-from limits.ros2.records import LARGEST, JointLimits, SoftJointLimits
+from limits.ros2.keys import ROOT
+from limits.ros2.parameters import LoadedLimits, as_parameters, joint_names, load_joint_limits
+from limits.ros2.records import LARGEST, SMALLEST_RANGE, JointLimits, SoftJointLimits
 from limits.ros2.store import ParameterStore, ParameterValue
 from limits.tesseract.joint_safety import JointSafety
 
@@ -35,7 +36,8 @@ def limits_of_parameters(store: ParameterStore) -> LimitSet:
     names = joint_names(store)
     if not names:
         raise LimitsError("holds no joint limits", file=store.file, key=ROOT)
-    return LimitSet(joints=tuple(_joint(one) for one in load_joint_limits(names, store)))
+    joints = tuple(_joint(one) for one in load_joint_limits(names, store))
+    return LimitSet(joints=joints, notes=tuple(store.diagnostics))
 
 
 def limits_to_ros(limits: LimitSet, node: str = ANY_NODE) -> bytes:
@@ -89,7 +91,8 @@ def _hard(joint: LimitedJoint) -> JointLimits:
 
 
 def _soft(safety: JointSafety | None) -> SoftJointLimits | None:
-    if safety is None:
+    """The soft limits of a record; none without a range, which a set of them needs."""
+    if safety is None or safety.soft_upper_limit - safety.soft_lower_limit <= SMALLEST_RANGE:
         return None
     return SoftJointLimits(
         min_position=safety.soft_lower_limit,

@@ -7,16 +7,21 @@ import numpy as np
 
 from limits.conversion.limit_set import NUMBERS, JointNumbers, LimitedJoint, LimitSet, overlay
 from limits.conversion.vectors import numbers_at
-from limits.errors import LimitsError
+from limits.formats.diagnostics import Diagnostic
 from limits.formats.intrinsic_files import read_skeleton, read_skeleton_record, write_message
 from limits.formats.urdf_records import JointType
+from limits.intrinsic.dependency import is_fixed
 from limits.intrinsic.skeleton import check_skeleton, joint_label
 from limits.intrinsic.skeleton_model import SkeletonModel, skeleton_model
 from schema.intrinsic import Element, Joint, JointParameters, LimitPair, Limits, Link, Point, Skeleton
 from schema.intrinsic import JointType as IntrinsicType
 
-_TYPES = {JointType.REVOLUTE: IntrinsicType.REVOLUTE, JointType.CONTINUOUS: IntrinsicType.REVOLUTE}
-_TYPES[JointType.PRISMATIC] = IntrinsicType.PRISMATIC
+TYPES = {
+    JointType.REVOLUTE: IntrinsicType.REVOLUTE,
+    JointType.CONTINUOUS: IntrinsicType.REVOLUTE,
+    JointType.PRISMATIC: IntrinsicType.PRISMATIC,
+}
+"""The types of joint that a Skeleton can hold."""
 
 
 def limits_from_skeleton(data: bytes, file: str | None = None) -> LimitSet:
@@ -31,7 +36,10 @@ def limits_from_skeleton(data: bytes, file: str | None = None) -> LimitSet:
 def limits_of_model(model: SkeletonModel) -> LimitSet:
     """The limits of the joints of a skeleton that are not fixed, in DoF order."""
     joints = check_skeleton(model.message).joints
-    return LimitSet(joints=tuple(_joint(model, index, joint) for index, joint in enumerate(joints)))
+    fixed = tuple(joint_label(joint) for joint in model.message.joints if is_fixed(joint))
+    notes = tuple(Diagnostic(None, "skeleton", None, text) for text in model.warnings)
+    limited = tuple(_joint(model, index, joint) for index, joint in enumerate(joints))
+    return LimitSet(joints=limited, fixed=fixed, notes=notes)
 
 
 def limits_to_skeleton(
@@ -39,15 +47,16 @@ def limits_to_skeleton(
 ) -> bytes:
     """A Skeleton with these limits: `into` with them put in, or else a chain of links made up for the joints.
 
-    Numbers that `limits` does not give stay as `into` has them, as does all that is no limit.
+    Numbers that `limits` does not give stay as `into` has them, as does all that is no limit; joints that `into` does
+    not have are passed over. Joints of a new one are of TYPES.
 
     Raises:
-        LimitsError: `into` is refused or has no such joint; a type of joint that Skeleton does not have.
+        LimitsError: `into` is refused.
     """
     if into is None:
         skeleton = _chain(limits)
     else:
-        merged = overlay(limits_from_skeleton(into, file), limits, file)
+        merged = overlay(limits_from_skeleton(into, file), limits)
         skeleton = _replaced(read_skeleton_record(into, file), merged)
     skeleton_model(skeleton)
     return write_message(skeleton, json=as_json)
@@ -57,14 +66,15 @@ def _joint(model: SkeletonModel, index: int, joint: Joint) -> LimitedJoint:
     hard, soft = numbers_at(model.system, index), numbers_at(model.soft, index)
     parameters = joint.parameters or JointParameters()
     prismatic = parameters.type == IntrinsicType.PRISMATIC
-    weights = zip(model.names, model.coupling.matrix[index].tolist(), strict=True)
-    own = bool(np.array_equal(model.coupling.matrix[index], np.eye(len(model.names))[index]))
+    row = model.coupling.matrix[index]
+    leading = np.flatnonzero(row).tolist()
+    own = leading == [index] and row[index] == 1.0
     return LimitedJoint(
         name=model.names[index],
         type=JointType.PRISMATIC if prismatic else JointType.REVOLUTE,
         limits=hard,
         soft=None if soft == hard else soft,
-        depends=() if own else tuple((name, weight) for name, weight in weights if weight),
+        depends=() if own else tuple((model.names[at], float(row[at])) for at in leading),
     )
 
 
@@ -77,10 +87,7 @@ def _chain(limits: LimitSet) -> Skeleton:
     ]
     joints = []
     for n, joint in enumerate(limits.joints):
-        kind = joint.type.value
-        if joint.type not in _TYPES:
-            raise LimitsError("Skeleton has no such type of joint", joint=joint.name, key="type", value=kind)
-        parameters = _with_limits(JointParameters(type=_TYPES[joint.type], axis=Point(z=1.0)), joint)
+        parameters = _with_limits(JointParameters(type=TYPES[joint.type], axis=Point(z=1.0)), joint)
         joints.append(Joint(Element(2 * n + 1, joint.name, parent=2 * n, children=(2 * n + 2,)), parameters))
     return Skeleton(
         links=tuple(links), joints=tuple(joints), element_id_to_dof_index={2 * n + 1: n for n in range(count)}

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from limits.intrinsic.joint_limits import JointLimitVectors, vectors
 from limits.kinova_limits import KinovaNumbers, from_kinematic_limits, to_kinematic_limits
 from limits.stack.joints import refuse_twice
 from limits.stack.sources import OF_VECTORS
-from schema.codecs.faults import FaultError
-from schema.codecs.json_codec import decode_json
-from schema.codecs.plain import from_plain, to_plain
+from schema.codecs.plain import to_plain
+from schema.codecs.proto_json import ProtoJsonError, decode_json
 from schema.enums import ControlMode
-from schema.errors import BrokerError
 from schema.messages import KinematicLimits
 
 
@@ -44,14 +41,14 @@ def limits_to_vectors(limits: LimitSet, *, as_json: bool = False) -> bytes:
 
 
 def limits_from_kinova(data: bytes, names: Sequence[str] | None = None, file: str | None = None) -> LimitSet:
-    """The limits of a KinematicLimits message as JSON; joints without names given are counted.
+    """The limits of a KinematicLimits message as JSON, in either spelling; joints without names given are counted.
 
     Raises:
         LimitsError: no JSON of the message, lists of different lengths, or see `from_kinematic_limits`.
     """
     try:
-        message = cast("KinematicLimits", from_plain(decode_json(data), KinematicLimits))
-    except (BrokerError, FaultError) as error:
+        message = decode_json(data, KinematicLimits)
+    except ProtoJsonError as error:
         raise LimitsError(f"is no KinematicLimits: {error}", file=file) from error
     count = max(len(message.joint_speed_limits), len(message.joint_acceleration_limits), len(names or ()))
     numbers = from_kinematic_limits(message, count, file=file)

@@ -1,10 +1,11 @@
 """Parameter files of ROS nodes: `<node>: ros__parameters:`, with namespaces, scalars by the rules of ROS."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from limits.errors import LimitsError
+from limits.formats.angles import angle
 from limits.formats.ros_scalars import BOOLS, Scalar, resolve_scalar
 from limits.formats.yaml_tree import MappingNode, ScalarNode, SequenceNode, parse_yaml
 
@@ -24,12 +25,22 @@ class Section(NamedTuple):
     values: dict[str, Value]
     not_given: tuple[str, ...]
     """Names of parameters whose value is null."""
+    angles: Mapping[str, str]
+    """Tag and text of each parameter that is written as an angle; its value is in radians."""
 
 
-def read_parameters(text: str, node: str | None = None, *, file: str | None = None, compat: bool = False) -> Section:
+def read_parameters(
+    text: str,
+    node: str | None = None,
+    *,
+    file: str | None = None,
+    compat: bool = False,
+    wanted: Callable[[Section], bool] = lambda _: True,
+) -> Section:
     """Read the parameters of a node; without its name the file must hold one section.
 
-    In compat a key that is there twice keeps its last value, and null is a string, as in the reference.
+    Of several sections the one counts that alone is `wanted`. In compat a key that is there twice keeps its last
+    value, null is a string, as in the reference, and angles are refused.
 
     Raises:
         LimitsError: malformed YAML (see parse_yaml), a key twice, a value where none may be, lists of mixed types; no
@@ -37,6 +48,8 @@ def read_parameters(text: str, node: str | None = None, *, file: str | None = No
     """
     sections = read_sections(text, file=file, compat=compat)
     matching = [one for one in sections if node is None or matches(one.node, node)]
+    if len(matching) > 1:
+        matching = [one for one in matching if wanted(one)] or matching
     if len(matching) != 1:
         count = "no parameters" if not matching else "several sections of parameters"
         found = [one.node for one in (matching or sections)]
@@ -90,18 +103,22 @@ class _Reader(NamedTuple):
         """Flatten the parameters of one node."""
         values: dict[str, Value] = {}
         not_given: list[str] = []
+        angles: dict[str, str] = {}
         for name, key, value in self._leaves(mapping, ""):
             if name in values and not self.compat:
                 raise self._error("is there twice", key)
             if isinstance(value, SequenceNode):
                 values[name] = self._list(key, value)
+            elif value.unit:
+                values[name] = self._scalar(key, value)
+                angles[name] = f"{value.unit} {value.text}"
             elif value.text in NOT_GIVEN and not value.quoted and not self.compat:
                 not_given.append(name)
             elif not value.text and not value.quoted:
                 raise self._error("has no value", key)
             else:
-                values[name] = resolve_scalar(value.text, quoted=value.quoted)
-        return Section(node, values, tuple(not_given))
+                values[name] = self._scalar(key, value)
+        return Section(node, values, tuple(not_given), angles)
 
     def _leaves(self, mapping: MappingNode, prefix: str) -> Iterator[tuple[str, ScalarNode, ScalarNode | SequenceNode]]:
         self._refuse_twice(mapping)
@@ -113,10 +130,20 @@ class _Reader(NamedTuple):
                 yield name, key, value
 
     def _list(self, key: ScalarNode, value: SequenceNode) -> Value:
-        items = tuple(resolve_scalar(item.text, quoted=item.quoted) for item in value.items)
+        items = tuple(self._scalar(key, item) for item in value.items)
         if len({type(item) for item in items}) > 1:
             raise self._error("is a list of several types", key)
         return cast("Value", items)
+
+    def _scalar(self, key: ScalarNode, value: ScalarNode) -> Scalar:
+        if not value.unit:
+            return resolve_scalar(value.text, quoted=value.quoted)
+        if self.compat:
+            raise self._error(f"the tag {value.unit} is not read", key)
+        radians = angle(value.text, value.unit)
+        if radians is None:
+            raise self._error(f"is no angle: {value.unit} {value.text}", key)
+        return radians
 
     def _refuse_twice(self, mapping: MappingNode) -> None:
         seen: set[str] = set()

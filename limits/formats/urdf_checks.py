@@ -2,25 +2,26 @@
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
 from limits.errors import LimitsError
-from limits.formats.urdf_records import RANGED_TYPES, JointType, UrdfJoint, UrdfLimit, UrdfRobot, UrdfSafety
+from limits.formats.diagnostics import Diagnostic
+from limits.formats.urdf_records import (
+    MOTION_KEYS,
+    RANGED_TYPES,
+    JointType,
+    UrdfJoint,
+    UrdfLimit,
+    UrdfRobot,
+    UrdfSafety,
+)
 
+DRAKE_ACCELERATION = "drake:acceleration"
+"""The acceleration limit of a joint as Drake writes it."""
 _NOT_NEGATIVE = frozenset(
     {"effort", "velocity", "acceleration", "deceleration", "jerk", "k_position", "k_velocity"},
 )
-
-
-class Diagnostic(NamedTuple):
-    """Something that is legal but doubtful."""
-
-    joint: str | None
-    key: str
-    value: object
-    reason: str
 
 
 def check_limit(limit: UrdfLimit, *, joint: str | None = None, file: str | None = None) -> None:
@@ -67,8 +68,9 @@ def _check_numbers(record: msgspec.Struct, joint: str | None, file: str | None) 
 
 
 def diagnose(robot: UrdfRobot) -> tuple[Diagnostic, ...]:
-    """Point out what is legal but doubtful in a URDF that was read: frozen joints, zero gains, ranges that disagree."""
-    found = [
+    """Point out what was read past in a URDF, and what is doubtful: frozen joints, zero gains, ranges that disagree."""
+    found = [*robot.notes]
+    found += [
         Diagnostic(None, tag, None, "this element was not read; limits it holds are not known") for tag in robot.unread
     ]
     joints = {joint.name: joint for joint in robot.joints}
@@ -79,7 +81,20 @@ def diagnose(robot: UrdfRobot) -> tuple[Diagnostic, ...]:
             for key, value, reason in check(joint)
         ]
         found += [Diagnostic(joint.name, *doubt) for doubt in _doubts_of_mimic(joint, joints)]
-    return tuple(found)
+    return (*found, *_doubts_of_version(robot))
+
+
+def _doubts_of_version(robot: UrdfRobot) -> Iterator[Diagnostic]:
+    """Limits that readers of URDF 1.0 pass over; those of other programs have a note of their own."""
+    if robot.motion_limits_count():
+        return
+    told = {one.joint for one in robot.notes if one.key == DRAKE_ACCELERATION}
+    for joint in robot.joints:
+        for key in MOTION_KEYS:
+            value = None if joint.limit is None else getattr(joint.limit, key)
+            if value is not None and not (key == "acceleration" and joint.name in told):
+                reason = "counts from version 1.2 of URDF on; this file is of an older one, whose readers pass over it"
+                yield Diagnostic(joint.name, key, value, reason)
 
 
 _Doubt = tuple[str, object, str]

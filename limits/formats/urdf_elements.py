@@ -1,12 +1,14 @@
 """The elements of a URDF joint that hold limits, read in one of three dialects."""
 
 import enum
+from difflib import get_close_matches
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Diagnostic, Weight
 from limits.formats.numbers import NumberReader, scanned_number, stream_number, strict_number
-from limits.formats.urdf_checks import check_limit, check_safety
+from limits.formats.urdf_checks import DRAKE_ACCELERATION, check_limit, check_safety
 from limits.formats.urdf_records import UrdfLimit, UrdfMimic, UrdfSafety
 
 
@@ -14,7 +16,7 @@ class UrdfDialect(enum.Enum):
     """How careful a reader is."""
 
     STRICT = "strict"
-    """Ours: whatever is malformed, unknown or makes no sense is refused."""
+    """Ours: whatever is malformed or makes no sense is refused, whatever is unknown is told."""
     URDFDOM = "urdfdom"
     """As urdfdom 3.0.1: finite numbers, any order and sign, unknown attributes ignored."""
     TESSERACT = "tesseract"
@@ -26,7 +28,7 @@ class Rules(NamedTuple):
 
     number: NumberReader
     limit_keys: tuple[str, ...]
-    unknown_refused: bool
+    unknown_told: bool
     malformed_safety_refused: bool
 
 
@@ -43,46 +45,58 @@ RULES: dict[UrdfDialect, Rules] = {
 
 
 class Place(NamedTuple):
-    """Where an element stands, for errors."""
+    """Where an element stands, for errors, and the notes that are made of it."""
 
     file: str | None = None
     joint: str | None = None
+    notes: list[Diagnostic] | None = None
 
     def error(self, reason: str, key: str, value: object = None) -> LimitsError:
         """An error at this place."""
         return LimitsError(reason, file=self.file, joint=self.joint, key=key, value=value)
 
+    def note(self, reason: str, key: str, value: object = None, weight: Weight = Weight.NOTE) -> None:
+        """Tell something about this place, if anybody wants to know."""
+        if self.notes is not None:
+            self.notes.append(Diagnostic(self.joint, key, value, reason, weight))
 
-def read_limit(
-    element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, *, joint: str | None = None, file: str | None = None
-) -> UrdfLimit:
+
+NOWHERE = Place()
+
+
+def read_limit(element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, place: Place = NOWHERE) -> UrdfLimit:
     """Read a `<limit>` element; effort and velocity must be there.
 
+    The strict dialect also reads the acceleration limit of Drake, where there is no other.
+
     Raises:
-        LimitsError: an attribute is missing, malformed or, in the strict dialect, unknown or senseless.
+        LimitsError: an attribute is missing, malformed or, in the strict dialect, senseless.
     """
-    rules, place = RULES[dialect], Place(file, joint)
-    _refuse_unknown(element, rules.limit_keys, rules, place)
+    rules = RULES[dialect]
     values = {key: _number(element, key, rules, place) for key in rules.limit_keys}
+    known = rules.limit_keys
+    if rules.unknown_told and DRAKE_ACCELERATION in element.attrib and values["acceleration"] is None:
+        known = (*known, DRAKE_ACCELERATION)
+        values["acceleration"] = value = _number(element, DRAKE_ACCELERATION, rules, place)
+        place.note("is read as the acceleration; it is Drake's, other readers pass over it", DRAKE_ACCELERATION, value)
+    _tell_unknown(element, known, rules, place)
     for key in ("effort", "velocity"):
         if values[key] is None:
             raise place.error("is missing", key)
     limit = UrdfLimit(**values)
     if dialect is UrdfDialect.STRICT:
-        check_limit(limit, joint=joint, file=file)
+        check_limit(limit, joint=place.joint, file=place.file)
     return limit
 
 
-def read_safety(
-    element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, *, joint: str | None = None, file: str | None = None
-) -> UrdfSafety:
+def read_safety(element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, place: Place = NOWHERE) -> UrdfSafety:
     """Read a `<safety_controller>` element; k_velocity must be there.
 
     Raises:
-        LimitsError: an attribute is missing, malformed or, in the strict dialect, unknown or senseless.
+        LimitsError: an attribute is missing, malformed or, in the strict dialect, senseless.
     """
-    rules, place = RULES[dialect], Place(file, joint)
-    _refuse_unknown(element, _SAFETY_KEYS, rules, place)
+    rules = RULES[dialect]
+    _tell_unknown(element, _SAFETY_KEYS, rules, place)
     values: dict[str, float | None] = {}
     for key in _SAFETY_KEYS:
         if key == "k_velocity" or rules.malformed_safety_refused:
@@ -93,20 +107,18 @@ def read_safety(
         raise place.error("is missing", "k_velocity")
     safety = UrdfSafety(**values)
     if dialect is UrdfDialect.STRICT:
-        check_safety(safety, joint=joint, file=file)
+        check_safety(safety, joint=place.joint, file=place.file)
     return safety
 
 
-def read_mimic(
-    element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, *, joint: str | None = None, file: str | None = None
-) -> UrdfMimic:
+def read_mimic(element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, place: Place = NOWHERE) -> UrdfMimic:
     """Read a `<mimic>` element; the name of the leading joint must be there.
 
     Raises:
-        LimitsError: the name is missing, or an attribute is malformed or, in the strict dialect, unknown.
+        LimitsError: the name is missing, or an attribute is malformed.
     """
-    rules, place = RULES[dialect], Place(file, joint)
-    _refuse_unknown(element, ("joint", *_MIMIC_KEYS), rules, place)
+    rules = RULES[dialect]
+    _tell_unknown(element, ("joint", *_MIMIC_KEYS), rules, place)
     leader = element.get("joint")
     if not leader:
         raise place.error("mimic names no joint", "joint")
@@ -114,20 +126,20 @@ def read_mimic(
 
 
 def read_axis(
-    element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, *, joint: str | None = None, file: str | None = None
+    element: Element, dialect: UrdfDialect = UrdfDialect.STRICT, place: Place = NOWHERE
 ) -> tuple[float, float, float]:
-    """Read an `<axis>` element: three numbers, as written.
+    """Read an `<axis>` element: three numbers, as written; the strict dialect tells where all of them are zero.
 
     Raises:
-        LimitsError: not three numbers or, in the strict dialect, all three zero.
+        LimitsError: not three numbers.
     """
-    rules, place = RULES[dialect], Place(file, joint)
+    rules = RULES[dialect]
     text = element.get("xyz", "")
     numbers = [number for word in text.split() if (number := rules.number(word)) is not None]
     if len(numbers) != _AXIS_LENGTH or len(text.split()) != _AXIS_LENGTH:
         raise place.error("axis is not three numbers", "xyz", text)
     if dialect is UrdfDialect.STRICT and not any(numbers):
-        raise place.error("axis is zero", "xyz", text)
+        place.note("axis is zero, so it is no direction", "xyz", text, Weight.DOUBT)
     x, y, z = numbers
     return x, y, z
 
@@ -143,9 +155,12 @@ def _number(element: Element, key: str, rules: Rules, place: Place) -> float | N
     return value
 
 
-def _refuse_unknown(element: Element, known: tuple[str, ...], rules: Rules, place: Place) -> None:
-    """In the strict dialect an attribute nobody reads would be a limit nobody knows."""
-    if rules.unknown_refused:
-        for key, text in element.attrib.items():
-            if key not in known:
-                raise place.error(f"{element.tag} has an attribute that is not known", key, text)
+def _tell_unknown(element: Element, known: tuple[str, ...], rules: Rules, place: Place) -> None:
+    """In the strict dialect an attribute that is not read is told: it may be a limit, or a name with a mistake."""
+    if not rules.unknown_told or len(element.attrib) == sum(key in element.attrib for key in known):
+        return
+    for key, text in element.attrib.items():
+        if key not in known:
+            meant = [] if ":" in key else get_close_matches(key, known, 1, cutoff=0.8)
+            did = f"; did you mean {meant[0]}?" if meant else ""
+            place.note(f"{element.tag} has an attribute that is not read{did}", key, text)

@@ -1,10 +1,12 @@
 """What a URDF says about the limits of its joints, attribute by attribute; None is what it leaves out."""
 
 import enum
+import re
 
 import msgspec
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Diagnostic
 
 
 class JointType(enum.Enum):
@@ -17,6 +19,10 @@ class JointType(enum.Enum):
     FLOATING = "floating"
     PLANAR = "planar"
 
+
+MOTION_VERSION = (1, 2)
+"""The version of URDF from which on `<limit>` has an acceleration, a deceleration and a jerk."""
+MOTION_KEYS = ("acceleration", "deceleration", "jerk")
 
 RANGED_TYPES = frozenset({JointType.REVOLUTE, JointType.PRISMATIC})
 """Types whose position has two ends, and which must have a `<limit>`."""
@@ -68,13 +74,29 @@ class UrdfJoint(msgspec.Struct, frozen=True, kw_only=True):
     mimic: UrdfMimic | None = None
 
 
+class UrdfControl(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command interfaces of `<ros2_control>` say about a joint; `lower` and the like as in UrdfLimit."""
+
+    joint: str
+    limit: UrdfLimit
+
+
 class UrdfRobot(msgspec.Struct, frozen=True, kw_only=True):
     """A whole URDF: names of its links, its joints in the order of the file, and elements that were not read."""
 
     name: str
+    version: str = ""
     links: tuple[str, ...] = ()
     joints: tuple[UrdfJoint, ...] = ()
+    control: tuple[UrdfControl, ...] = ()
     unread: tuple[str, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+    """What was read past, or read otherwise than some other reader does."""
+
+    def motion_limits_count(self) -> bool:
+        """Tell whether acceleration, deceleration and jerk count for every reader: from version 1.2 on."""
+        found = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})", self.version, re.ASCII)
+        return found is not None and (int(found[1]), int(found[2])) >= MOTION_VERSION
 
     def joint(self, name: str) -> UrdfJoint:
         """The joint of a name.

@@ -45,10 +45,16 @@ def parse_xml(text: str | bytes, file: str | None) -> Element:
     parser.EndElementHandler = end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(data, True)
+        parser.Parse(data[blanks_before_declaration(data) :], True)
     except (expat.ExpatError, LookupError, ValueError) as error:
         raise LimitsError(f"not well-formed XML: {error}", file=file) from error
     return builder.close()
+
+
+def blanks_before_declaration(data: bytes) -> int:
+    """How many blanks stand before an XML declaration, where XML allows none and readers of URDF do not mind."""
+    blanks = len(data) - len(data.lstrip(b" \t\r\n"))
+    return blanks if data.startswith(b"<?xml", blanks) else 0
 
 
 def _encoded(text: str | bytes, file: str | None) -> bytes:

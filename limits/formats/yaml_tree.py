@@ -15,15 +15,18 @@ MAX_DEPTH = 32
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is there, which ROS uses too."""
 STRING_TAG = "tag:yaml.org,2002:str"
-"""The one tag that is understood."""
+"""The one tag of YAML that is understood."""
+ANGLE_TAGS = frozenset({"!degrees", "!radians"})
+"""Tags of xacro and rosparam: the scalar is an angle in that unit."""
 
 
 class ScalarNode(NamedTuple):
-    """A scalar as it is written; `quoted` = it is a string, whatever it looks like."""
+    """A scalar as it is written; `quoted` = it is a string, whatever it looks like; `unit` is one of ANGLE_TAGS."""
 
     text: str
     quoted: bool
     line: int
+    unit: str = ""
 
 
 class SequenceNode(NamedTuple):
@@ -48,7 +51,7 @@ def parse_yaml(text: str, file: str | None = None) -> Node:
 
     Raises:
         LimitsError: malformed, too long, too deep, empty, more than one document, an alias, or a tag other than `!!str`
-            (tags can ask for objects to be built or code to be run).
+            and those of angles (tags can ask for objects to be built or code to be run).
     """
     if len(text) > MAX_CHARACTERS:
         raise LimitsError(
@@ -96,6 +99,8 @@ class _Reader:
                 return MappingNode(self._pairs(depth), line)
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> ScalarNode:
+        if event.tag in ANGLE_TAGS:
+            return ScalarNode(event.value, quoted=False, line=line, unit=event.tag)
         if event.tag not in {None, STRING_TAG}:
             raise self._error("this tag is not read", line, event.tag)
         return ScalarNode(event.value, quoted=event.tag == STRING_TAG or event.style in {"'", '"'}, line=line)
@@ -113,7 +118,7 @@ class _Reader:
         pairs = []
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key = self._node_of(event, depth + 1)
-            if not isinstance(key, ScalarNode) or not key.text:
+            if not isinstance(key, ScalarNode) or not key.text or key.unit:
                 raise self._error("a key is a word", key.line)
             pairs.append((key, self.node(depth + 1)))
         return pairs

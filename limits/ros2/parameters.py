@@ -8,27 +8,21 @@ from typing import NamedTuple, overload
 from msgspec.structs import replace
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Weight
+from limits.ros2.keys import (
+    FLAG_KEYS,
+    HARD_KEYS,
+    HAS_SOFT_LIMITS,
+    ROOT,
+    SOFT_KEYS,
+    WRAPAROUND,
+    parameter_name,
+)
 from limits.ros2.records import JointLimits, SoftJointLimits
 from limits.ros2.store import ParameterStore, ParameterValue
 from limits.ros2.validity import NUMBERS, SOFT_FIELDS, check_limits, check_soft_limits
 
-ROOT = "joint_limits"
-WRAPAROUND = "angle_wraparound"
-HAS_SOFT_LIMITS = "has_soft_limits"
-
-HARD_KEYS = (*(key for quantity in NUMBERS for key in (f"has_{quantity}_limits", *NUMBERS[quantity])), WRAPAROUND)
-"""The 14 keys of hard limits, in the order in which they are declared."""
-
-SOFT_KEYS = (HAS_SOFT_LIMITS, *SOFT_FIELDS)
-"""The 5 keys of soft limits, likewise."""
-
-FLAG_KEYS = frozenset({key for key in HARD_KEYS if key.startswith("has_")} | {WRAPAROUND, HAS_SOFT_LIMITS})
-"""The keys that are of type bool; the others are doubles."""
-
-
-def parameter_name(joint: str, key: str) -> str:
-    """Return the full name of a parameter."""
-    return f"{ROOT}.{joint}.{key}"
+KNOWN_KEYS = frozenset(HARD_KEYS + SOFT_KEYS)
 
 
 def declare_parameters(joint_name: str, store: ParameterStore) -> bool:
@@ -105,13 +99,18 @@ def _get_soft(joint: str, store: ParameterStore, limits: SoftJointLimits) -> tup
         if store.compat:
             return False, limits
         if missing:
-            store.doubt(joint, missing[0], None, "is not given, so the soft limits do not count")
+            for key in SOFT_FIELDS:
+                if given[key]:
+                    value = store.value(parameter_name(joint, key))
+                    reason = f"does not count, because {' and '.join(missing)} of the soft limits are not given"
+                    store.doubt(joint, key, value, reason, Weight.LOSS)
             return False, limits
         store.doubt(joint, HAS_SOFT_LIMITS, None, "is not given; the complete set counts all the same")
     elif missing:
         if store.compat:
             return False, limits
-        raise LimitsError(f"{HAS_SOFT_LIMITS} is true, but this is not given", joint=joint, key=missing[0])
+        reason = f"{HAS_SOFT_LIMITS} is true, but this is not given"
+        raise LimitsError(reason, file=store.file, joint=joint, key=missing[0])
     result = SoftJointLimits(**{field: store.number(parameter_name(joint, key)) for key, field in SOFT_FIELDS.items()})
     if not store.compat:
         check_soft_limits(result, joint, store.file)
@@ -121,15 +120,15 @@ def _get_soft(joint: str, store: ParameterStore, limits: SoftJointLimits) -> tup
 def _doubt_numbers_alone(joint: str, store: ParameterStore, keys: Sequence[str], flag: str) -> None:
     for key in keys:
         if store.has(parameter_name(joint, key)):
-            store.doubt(joint, key, None, f"does not count, because {flag} is not given")
+            value = store.value(parameter_name(joint, key))
+            store.doubt(joint, key, value, f"does not count, because {flag} is not given", Weight.LOSS)
 
 
 def _doubt_unknown_keys(joint: str, store: ParameterStore) -> None:
-    prefix = parameter_name(joint, "")
-    for name in store.names():
-        key = name.removeprefix(prefix)
-        if key != name and "." not in key and key not in HARD_KEYS + SOFT_KEYS:
-            store.doubt(joint, key, None, "is not known and was not read")
+    for key in store.keys_of(joint):
+        if key not in KNOWN_KEYS:
+            value = store.value(parameter_name(joint, key))
+            store.doubt(joint, key, value, "is not known and was not read", Weight.NOTE)
 
 
 class LoadedLimits(NamedTuple):
@@ -152,8 +151,9 @@ def load_joint_limits(joints: Sequence[str], store: ParameterStore) -> tuple[Loa
     for joint, count in Counter(joints).items():
         if count > 1:
             raise LimitsError("is named twice", file=store.file, joint=joint, value=count, bound=1)
+    known = frozenset(joints)
     for joint in joint_names(store):
-        if joint not in joints:
+        if joint not in known:
             store.doubt(joint, ROOT, None, "has limits, but is no joint of the robot")
     return tuple(_load(joint, store) for joint in joints)
 
@@ -171,8 +171,7 @@ def _load(joint: str, store: ParameterStore) -> LoadedLimits:
 
 def joint_names(store: ParameterStore) -> tuple[str, ...]:
     """Return the joints that the store gives limits of, in the order in which they first appear."""
-    pairs = (name.removeprefix(f"{ROOT}.").rpartition(".") for name in store.names() if name.startswith(f"{ROOT}."))
-    return tuple(dict.fromkeys(joint for joint, _, key in pairs if joint and key in HARD_KEYS + SOFT_KEYS))
+    return tuple(joint for joint in store.joints() if not KNOWN_KEYS.isdisjoint(store.keys_of(joint)))
 
 
 def as_parameters(joint: str, limits: JointLimits, soft: SoftJointLimits | None = None) -> dict[str, ParameterValue]:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Diagnostic, Weight
 from limits.formats.ros_yaml import Value, read_parameters
-from limits.formats.urdf_checks import Diagnostic
+from limits.ros2.keys import ROOT, split_name
+from limits.ros2.places import holds_joint_limits, rooted
 
 ParameterValue = Value
 """What a parameter can hold: bool, integer, double, string or a list of one of them."""
@@ -30,6 +32,7 @@ class ParameterStore:
     ) -> None:
         self._values = dict(values)
         self._given = frozenset(values)
+        self._joints: dict[str, list[str]] | None = None
         self.file = file
         self.compat = compat
         self.integers = not compat if integers is None else integers
@@ -45,12 +48,19 @@ class ParameterStore:
         compat: bool = False,
         integers: bool | None = None,
     ) -> "ParameterStore":
-        """Return the parameters of a node in a YAML file; see read_parameters for `node` and errors."""
-        section = read_parameters(text, node, file=file, compat=compat)
-        store = cls(section.values, file=file, compat=compat, integers=integers)
+        """Return the parameters of a node in a YAML file; see read_parameters for `node` and errors.
+
+        By default joint limits may stand in a namespace, as those for MoveIt do, see `rooted`.
+        """
+        if compat:
+            section = read_parameters(text, node, file=file, compat=True)
+            return cls(section.values, file=file, compat=True, integers=integers)
+        section = read_parameters(text, node, file=file, wanted=holds_joint_limits)
+        placed = rooted(section, node, file)
+        store = cls(placed.values, file=file, integers=integers)
+        store.diagnostics += placed.notes
         for name in section.not_given:
-            joint, key = _split(name)
-            store.doubt(joint, key, None, "is null, which counts as not given")
+            store.doubt(*split_name(name), None, "is null, which counts as not given", Weight.NOTE)
         return store
 
     def has(self, name: str) -> bool:
@@ -60,6 +70,18 @@ class ParameterStore:
     def names(self) -> tuple[str, ...]:
         """Return the names that were given, in their order; not those only declared."""
         return tuple(name for name in self._values if name in self._given)
+
+    def joints(self) -> tuple[str, ...]:
+        """Return what is named below `joint_limits`, in the order of its first appearance."""
+        return tuple(self._by_joint())
+
+    def keys_of(self, joint: str) -> list[str]:
+        """Return the keys that were given for a joint."""
+        return self._by_joint().get(joint, [])
+
+    def value(self, name: str) -> ParameterValue:
+        """Return the value of a parameter that exists, of whatever type."""
+        return self._values[name]
 
     def declare(self, name: str, default: bool | float) -> None:
         """Add a parameter with its default, unless it is there.
@@ -96,18 +118,21 @@ class ParameterStore:
             return float(value)
         raise self._wrong_type(name, "double")
 
-    def doubt(self, joint: str | None, key: str, value: object, reason: str) -> None:
+    def doubt(self, joint: str | None, key: str, value: object, reason: str, weight: Weight = Weight.DOUBT) -> None:
         """Add a diagnostic."""
-        self.diagnostics.append(Diagnostic(joint, key, value, reason))
+        self.diagnostics.append(Diagnostic(joint, key, value, reason, weight))
+
+    def _by_joint(self) -> dict[str, list[str]]:
+        if self._joints is None:
+            self._joints = {}
+            for name in self.names():
+                joint, key = split_name(name)
+                if joint and name.startswith(f"{ROOT}."):
+                    self._joints.setdefault(joint, []).append(key)
+        return self._joints
 
     def _wrong_type(self, name: str, expected: str) -> LimitsError:
         value = self._values[name]
         found = TYPE_NAMES[type(value)]
-        joint, key = _split(name)
+        joint, key = split_name(name)
         return LimitsError(f"is of type {found}, not {expected}", file=self.file, joint=joint, key=key, value=value)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Return joint and key of the full name of a parameter."""
-    prefix, _, key = name.rpartition(".")
-    return prefix.removeprefix("joint_limits."), key

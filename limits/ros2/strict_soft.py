@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from limits.errors import LimitsError
-from limits.formats.urdf_checks import Diagnostic
+from limits.formats.diagnostics import Diagnostic
 from limits.ros2.arrays import ZERO, Bools, Floats
 from limits.ros2.helpers import STATE_TOLERANCE
 from limits.ros2.records import JointLimits, SoftJointLimits

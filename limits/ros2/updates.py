@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from limits.ros2.parameters import FLAG_KEYS, HARD_KEYS, HAS_SOFT_LIMITS, SOFT_KEYS, WRAPAROUND, parameter_name
+from limits.ros2.keys import FLAG_KEYS, HARD_KEYS, HAS_SOFT_LIMITS, SOFT_KEYS, WRAPAROUND, parameter_name
 from limits.ros2.records import JointLimits, SoftJointLimits
 from limits.ros2.store import ParameterValue
 from limits.ros2.validity import NUMBERS, SOFT_FIELDS

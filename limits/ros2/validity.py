@@ -3,7 +3,7 @@
 import math
 
 from limits.errors import LimitsError
-from limits.formats.urdf_checks import Diagnostic
+from limits.formats.diagnostics import Diagnostic
 from limits.ros2.records import SMALLEST_RANGE, JointLimits, SoftJointLimits
 
 NUMBERS: dict[str, tuple[str, ...]] = {

@@ -59,9 +59,9 @@ def _between(stack: Stack, first: Layer, second: Layer) -> list[Disagreement]:
                 quantity,
                 joint,
                 tighter,
-                sign * float(near.ceilings[cell]),
+                sign * float(near.ceilings[cell]) + 0.0,
                 looser,
-                sign * float(far.ceilings[cell]),
+                sign * float(far.ceilings[cell]) + 0.0,
                 stack.joints.unit(quantity, joint),
             )
         )

@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from schema.fields import RANGES, Field, Kind, fields_of
+from schema.floats import as_float32
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
+_FLOATS = frozenset({Kind.DOUBLE, Kind.FLOAT32})
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MAP_KEY = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
@@ -58,6 +60,13 @@ def _read_double(value: object, _: Any, key: str) -> float:
         return float(value)
     except OverflowError:
         raise ProtoJsonError(key, "beyond the range of a double", value) from None
+
+
+def _read_float32(value: object, _: Any, key: str) -> float:
+    try:
+        return as_float32(_read_double(value, None, key))
+    except OverflowError:
+        raise ProtoJsonError(key, "beyond the range of a float", value) from None
 
 
 def _read_integer(kind: Kind) -> Callable[[object, Any, str], int]:
@@ -104,6 +113,7 @@ def _read_message(value: object, cls: Any, key: str) -> Any:
 
 _READERS: dict[Kind, Callable[[object, Any, str], Any]] = {
     Kind.DOUBLE: _read_double,
+    Kind.FLOAT32: _read_float32,
     Kind.INT32: _INT32,
     Kind.UINT32: _read_integer(Kind.UINT32),
     Kind.STRING: _read_string,
@@ -173,7 +183,7 @@ def _write_double(value: float) -> Any:
 
 
 def _write_value(value: Any, field: Field) -> Any:
-    if field.kind is Kind.DOUBLE:
+    if field.kind in _FLOATS:
         return _write_double(value)
     if field.kind is Kind.MESSAGE:
         return to_json(value)
@@ -187,7 +197,7 @@ def _is_default(value: Any, field: Field) -> bool:
         return True
     if field.optional:
         return False
-    return not value and not (field.kind is Kind.DOUBLE and not field.repeated and math.copysign(1.0, value) < 0)
+    return not value and not (field.kind in _FLOATS and not field.repeated and math.copysign(1.0, value) < 0)
 
 
 def to_json(record: msgspec.Struct) -> dict[str, Any]:

@@ -2,7 +2,7 @@ import pytest
 
 from handlers.arm_state import ArmState
 from handlers.joint_parameters import successful
-from limits.ros2.parameters import HARD_KEYS, SOFT_KEYS
+from limits.ros2.keys import HARD_KEYS, SOFT_KEYS
 from schema.errors import BrokerError
 from schema.joint_items import JointParameterMap, ParameterNames, SetParametersResult
 from tests.handlers.builders import answer, arm, propose, values

@@ -3,6 +3,7 @@ import pytest
 from handlers.arm_limits import joints_of
 from handlers.limit_sources import LimitSources, Placed, place
 from limits.errors import LimitsError
+from limits.formats.urdf import read_urdf
 from limits.ros2.store import ParameterValue
 from limits.stack.layer import LayerKind
 from tests.handlers.builders import description
@@ -55,6 +56,27 @@ def test_ros_parameters_start_the_item_under_the_names_of_the_arm() -> None:
     assert result.parameters.parameters == parameters(velocity=0.5)
     assert result.ros_source == "ros:limits.yaml"
     assert "ros:limits.yaml: joint joint_1 is called left_joint_1" in result.reports
+
+
+def test_what_was_read_past_in_a_urdf_and_fixed_joints_are_told() -> None:
+    text = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="joint_1" type="continuous"><parent link="a"/><child link="b"/>
+      <limit effort="9" velocity="0.7" friction="2"/></joint>
+      <joint name="stand" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
+    values: dict[str, ParameterValue] = {"joint_limits.stand.has_effort_limits": False}
+    reports = placed(sources(robot=read_urdf(text), values=values)).reports
+    assert "urdf:gen3.urdf: joint joint_1, friction: limit has an attribute that is not read (got '2')" in reports
+    assert "ros:limits.yaml: joint stand is fixed; its limits are not used" in reports
+
+
+def test_limits_of_ros2_control_count_too() -> None:
+    text = """<robot name="r"><link name="a"/><link name="b"/>
+      <joint name="joint_1" type="continuous"><parent link="a"/><child link="b"/>
+      <limit effort="9" velocity="0.7"/></joint><ros2_control><joint name="joint_1"><command_interface name="velocity">
+      <param name="max">0.6</param></command_interface></joint></ros2_control></robot>"""
+    result = placed(sources(robot=read_urdf(text)))
+    assert [layer.origin.source for layer in result.layers] == ["urdf:gen3.urdf", "ros2_control:gen3.urdf"]
+    assert [ceiling(result, "velocity", layer=at) for at in (0, 1)] == [0.7, 0.6]
 
 
 def test_doubtful_parameters_are_told() -> None:

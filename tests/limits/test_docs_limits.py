@@ -56,6 +56,8 @@ HOLDS: dict[str, LimitSet] = {
     "safety controller (soft range and gains)": one(
         limits=RANGE, safety=JointSafety(soft_upper_limit=1.0, k_position=1.0, k_velocity=1.0)
     ),
+    "limits of `<ros2_control>`": one(control=JointNumbers(velocity=1.0)),
+    "planar or floating joint": one(type=JointType.PLANAR),
     "soft limits of a joint": one(soft=JointNumbers(velocity=1.0)),
     "prismatic joint": one(type=JointType.PRISMATIC),
     "wraparound (continuous joint)": one(type=JointType.CONTINUOUS, limits=JointNumbers(velocity=1.0)),

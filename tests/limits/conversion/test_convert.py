@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limits.conversion.convert import Converted, convert, detect_format, doubts, loss_text, read_limits
+from limits.conversion.convert import Base, Converted, LossyError, convert
 from limits.conversion.formats import Format
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet, differences
+from limits.conversion.reading import detect_format, read_limits
 from limits.errors import LimitsError
+from limits.formats.diagnostics import diagnostic_lines
 from limits.formats.urdf_records import JointType
+from limits.tesseract.joint_safety import JointSafety
 from tests.limits.conversion import sets
 
 HOLDS = [
@@ -56,7 +59,7 @@ def test_other_files_do_not(data: bytes) -> None:
 
 
 def lost(limits: LimitSet, kind: Format) -> list[str]:
-    return [loss_text(one) for one in convert(limits, kind, lossy=True).lost]
+    return [str(one) for one in convert(limits, kind, lossy=True).lost]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +103,11 @@ def lost(limits: LimitSet, kind: Format) -> list[str]:
 )
 def test_what_is_lost_is_named(limits: LimitSet, kind: Format, expected: list[str]) -> None:
     assert lost(limits, kind) == expected
-    with pytest.raises(LimitsError) as caught:
-        convert(limits, kind)
-    assert all(one in str(caught.value) for one in expected)
-    assert caught.value.key == "lossy"
+    with pytest.raises(LossyError) as caught:
+        convert(limits, kind, file="arm.x")
+    assert [str(one) for one in caught.value.lost] == expected
+    assert (caught.value.file, caught.value.key, caught.value.holder) == ("arm.x", "lossy", f"{kind} cannot hold")
+    assert all(f"{kind} cannot hold: {one}" in str(caught.value).splitlines()[n] for n, one in enumerate(expected))
 
 
 def test_names_are_lost_in_formats_without_them() -> None:
@@ -142,7 +146,7 @@ def test_limits_are_put_into_a_file_and_what_they_do_not_say_stays(kind: Format)
     base = sets.URDF if kind is Format.URDF else sets.SKELETON
     into = convert(base, kind).data
     slower = LimitSet(joints=(LimitedJoint(name="slide", limits=JointNumbers(velocity=0.25)),))
-    converted = convert(slower, kind, into=into)
+    converted = convert(slower, kind, into=Base(into))
     assert converted.lost == ()
     changed = differences(read_limits(into, kind), read_limits(converted.data, kind))
     expected = {("slide", "velocity", 2.0, 0.25)}
@@ -154,21 +158,23 @@ def test_soft_limits_and_safety_are_put_in_too() -> None:
     into = convert(sets.SKELETON, Format.SKELETON).data
     (slide,) = [
         one
-        for one in read_limits(convert(soft, Format.SKELETON, into=into).data, Format.SKELETON).joints
+        for one in read_limits(convert(soft, Format.SKELETON, into=Base(into)).data, Format.SKELETON).joints
         if one.name == "slide"
     ]
     assert slide.soft is not None
     assert slide.soft.velocity == 0.5
     guard = LimitSet(joints=(LimitedJoint(name="slide", safety=sets.SAFETY),))
     into = convert(sets.URDF, Format.URDF).data
-    (slide,) = [one for one in read_limits(convert(guard, Format.URDF, into=into).data).joints if one.name == "slide"]
+    (slide,) = [
+        one for one in read_limits(convert(guard, Format.URDF, into=Base(into)).data).joints if one.name == "slide"
+    ]
     assert slide.safety == sets.SAFETY
 
 
 def test_positions_do_not_fit_into_a_continuous_joint() -> None:
     ranged = LimitSet(joints=(LimitedJoint(name="wrist", limits=JointNumbers(position_upper=1.0)),))
     with pytest.raises(LimitsError, match=r"position_upper of joint wrist \(1.0\)"):
-        convert(ranged, Format.URDF, into=convert(sets.URDF, Format.URDF).data)
+        convert(ranged, Format.URDF, into=Base(convert(sets.URDF, Format.URDF).data))
 
 
 @pytest.mark.parametrize(
@@ -176,12 +182,12 @@ def test_positions_do_not_fit_into_a_continuous_joint() -> None:
     [
         (sets.ROS, Format.ROS, b"x", "nothing but limits"),
         (sets.CARTESIAN, Format.ROS, None, "no joint"),
-        (sets.ROS, Format.URDF, convert(sets.URDF, Format.URDF).data, "no such joint"),
+        (sets.ROS, Format.URDF, convert(sets.URDF, Format.URDF).data, "elbow.*: there is no such joint"),
         (
             sets.ROS,
             Format.URDF,
             "<?xml version='1.0' encoding='latin-1'?><robot name='é'><link name='a'/></robot>".encode("latin-1"),
-            "no such joint",
+            "not one of its joints",
         ),
         (
             LimitSet(joints=()),
@@ -189,15 +195,15 @@ def test_positions_do_not_fit_into_a_continuous_joint() -> None:
             "<?xml version='1.0' encoding='latin-1'?><robot name='é'><link name='a'/></robot>".encode("latin-1"),
             "UTF-8",
         ),
-        (sets.ROS, Format.SKELETON, convert(sets.SKELETON, Format.SKELETON).data, "no such joint"),
+        (sets.ROS, Format.SKELETON, convert(sets.SKELETON, Format.SKELETON).data, "elbow.*: there is no such joint"),
         (LimitSet(joints=()), Format.SKELETON, b"{", "no JSON"),
-        (LimitSet(joints=(LimitedJoint(name="a", type=JointType.PLANAR),)), Format.SKELETON, None, "type"),
+        (LimitSet(joints=(LimitedJoint(name="a", type=JointType.PLANAR),)), Format.SKELETON, None, r"type.*\(planar\)"),
         (LimitSet(joints=(), twist_linear=0.0), Format.KINOVA, None, "means no limit"),
     ],
 )
 def test_what_cannot_be_written_is_refused(limits: LimitSet, kind: Format, into: bytes | None, reason: str) -> None:
     with pytest.raises(LimitsError, match=reason):
-        convert(limits, kind, into=into)
+        convert(limits, kind, into=None if into is None else Base(into))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +237,7 @@ def test_a_skeleton_tells_its_dependencies() -> None:
     data = json.dumps(document).encode()
     assert "linear_dependency of joint free (0.5 * shoulder + 1.0 * free)" in lost(read_limits(data), Format.URDF)
     slower = LimitSet(joints=(LimitedJoint(name="free", limits=JointNumbers(velocity=0.25)),))
-    assert read_limits(convert(slower, Format.SKELETON, into=data).data, Format.SKELETON).joints[2].depends
+    assert read_limits(convert(slower, Format.SKELETON, into=Base(data)).data, Format.SKELETON).joints[2].depends
 
 
 NUMBER = st.none() | st.floats(0.0, 1e6, allow_subnormal=False)
@@ -267,18 +273,130 @@ def test_nothing_is_lost_unnoticed(numbers: list[JointNumbers], kind: Format) ->
             assert same != ((before.name, key) in told)
 
 
+def told(data: bytes, kind: Format) -> tuple[str, ...]:
+    return diagnostic_lines(read_limits(data, kind).notes)
+
+
 def test_doubts_are_told_in_words() -> None:
     urdf = b"""<robot name="r"><link name="a"/><link name="b"/><transmission/><sensor/>
       <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit velocity="0" effort="1" upper="1"/>
       </joint></robot>"""
-    assert doubts(urdf, Format.URDF) == (
+    assert told(urdf, Format.URDF) == (
         "sensor: this element was not read; limits it holds are not known",
         "joint j, lower: is left out and counts as 0",
         "joint j, velocity: is 0, so the joint cannot move (got 0.0)",
     )
     ros = b"d:\n  ros__parameters:\n    joint_limits.j.max_velocity: 1.0\n"
-    assert "max_velocity: does not count" in doubts(ros, Format.ROS)[0]
-    assert doubts(convert(sets.KINOVA, Format.KINOVA).data, Format.KINOVA) == ()
+    assert "max_velocity: does not count" in told(ros, Format.ROS)[0]
+    assert told(convert(sets.KINOVA, Format.KINOVA).data, Format.KINOVA) == ()
     frozen = LimitSet(joints=(LimitedJoint(name="a", limits=JointNumbers(velocity=0.0)),))
-    (warning,) = doubts(convert(frozen, Format.SKELETON).data, Format.SKELETON)
+    (warning,) = told(convert(frozen, Format.SKELETON).data, Format.SKELETON)
     assert "velocity is absent or 0" in warning
+
+
+WITHOUT_FLAGS = b"""joint_limits:
+  hip: {has_velocity_limits: true, max_velocity: 1.1, max_jerk: 55.5, soft_lower_limit: -0.75}
+  knee: {has_effort_limits: false, max_effort: 9.5, min_position: -0.6, max_position: 0.65}
+"""
+
+
+@pytest.mark.parametrize("kind", Format)
+def test_numbers_without_their_flag_are_lost_in_every_format(kind: Format) -> None:
+    limits = read_limits(WITHOUT_FLAGS)
+    absent = "k_position and k_velocity and soft_upper_limit"
+    expected = [
+        "max_jerk of joint hip (55.5): does not count, because has_jerk_limits is not given",
+        f"soft_lower_limit of joint hip (-0.75): does not count, because {absent} of the soft limits are not given",
+        "min_position of joint knee (-0.6): does not count, because has_position_limits is not given",
+        "max_position of joint knee (0.65): does not count, because has_position_limits is not given",
+    ]
+    assert lost(limits, kind)[:4] == expected
+    with pytest.raises(LossyError) as caught:
+        convert(limits, kind)
+    assert [str(one) for one in caught.value.lost[:4]] == expected
+
+
+def test_what_a_base_does_not_have_is_lost_and_the_rest_is_put_in() -> None:
+    base = b"""<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="r7_tilt" type="continuous"><parent link="a"/><child link="b"/>
+      <limit velocity="3" effort="1"/></joint>
+      <joint name="mount" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
+    joints = [LimitedJoint(name=name, limits=JointNumbers(velocity=0.75)) for name in ("tilt", "mount", "claw")]
+    limits = LimitSet(joints=tuple(joints))
+    with pytest.raises(LossyError, match=r"arm.urdf cannot take: velocity of joint mount \(0.75\): the joint is fixed"):
+        convert(limits, Format.URDF, into=Base(base, "arm.urdf"), file="l.yaml")
+    converted = convert(limits, Format.URDF, into=Base(base, "arm.urdf"), lossy=True)
+    assert [(one.joint, one.key, one.reason) for one in converted.lost] == [
+        ("mount", "velocity", "the joint is fixed there"),
+        ("claw", "velocity", "there is no such joint"),
+    ]
+    assert converted.notes == ("joint tilt is put into r7_tilt",)
+    assert converted.data == base.replace(b'<limit velocity="3" effort="1"/>', b'<limit effort="1.0" velocity="0.75"/>')
+    with pytest.raises(LimitsError, match=r"l\.yaml: not one of its joints is there"):
+        convert(LimitSet(joints=tuple(joints[2:])), Format.URDF, into=Base(base), lossy=True, file="l.yaml")
+
+
+def test_joints_without_names_are_put_in_by_their_order() -> None:
+    two = LimitSet(joints=sets.URDF.joints[:2])
+    converted = convert(sets.KINOVA, Format.URDF, into=Base(convert(two, Format.URDF).data), lossy=True)
+    assert [joint.limits.velocity for joint in read_limits(converted.data).joints] == [0.5, 0.0]
+    with pytest.raises(LimitsError, match="not one of its joints"):
+        convert(sets.KINOVA, Format.URDF, into=Base(convert(sets.URDF, Format.URDF).data), lossy=True)
+    named = read_limits(convert(sets.KINOVA, Format.KINOVA).data, names=["slide", "shoulder"])
+    converted = convert(named, Format.URDF, into=Base(convert(two, Format.URDF).data), lossy=True)
+    assert [joint.limits.velocity for joint in read_limits(converted.data).joints] == [0.0, pytest.approx(0.5)]
+
+
+def test_types_that_a_skeleton_does_not_have_are_left_out() -> None:
+    limits = LimitSet(
+        joints=(
+            LimitedJoint(name="base", type=JointType.PLANAR, limits=JointNumbers(velocity=0.3)),
+            LimitedJoint(name="lift", type=JointType.PRISMATIC, limits=JointNumbers(velocity=0.2)),
+        )
+    )
+    assert lost(limits, Format.SKELETON) == ["velocity of joint base (0.3)", "type of joint base (planar)"]
+    back = read_limits(convert(limits, Format.SKELETON, lossy=True, as_json=True).data)
+    assert [joint.name for joint in back.joints] == ["lift"]
+
+
+def test_a_gain_without_a_soft_range_is_lost_in_ros() -> None:
+    wrist = LimitedJoint(name="wrist", type=JointType.CONTINUOUS, safety=JointSafety(k_velocity=2.5))
+    assert lost(LimitSet(joints=(wrist,)), Format.ROS) == ["safety.k_velocity of joint wrist (2.5)"]
+    elbow = LimitedJoint(name="elbow", safety=JointSafety(k_velocity=2.5))
+    assert lost(LimitSet(joints=(elbow,)), Format.ROS) == [
+        "safety.k_position of joint elbow (0.0)",
+        "safety.k_velocity of joint elbow (2.5)",
+    ]
+
+
+def test_a_new_urdf_with_accelerations_is_of_version_1_2() -> None:
+    assert convert(sets.URDF, Format.URDF).data.startswith(b'<robot name="arm" version="1.2">')
+    slow = LimitSet(joints=(LimitedJoint(name="a", limits=JointNumbers(velocity=1.0)),))
+    assert convert(slow, Format.URDF).data.startswith(b'<robot name="arm">')
+
+
+def test_a_urdf_keeps_its_version_and_what_older_readers_pass_over_is_told() -> None:
+    base = convert(LimitSet(joints=(LimitedJoint(name="a"), LimitedJoint(name="b"))), Format.URDF).data
+    numbers = JointNumbers(acceleration=2.5, jerk=80.0)
+    limits = LimitSet(joints=(LimitedJoint(name="a", limits=numbers), LimitedJoint(name="b", limits=numbers)))
+    converted = convert(limits, Format.URDF, into=Base(base))
+    assert converted.notes[0].startswith("readers of URDF 1.0 pass over acceleration and jerk of a, b: ")
+    assert b"version" not in converted.data
+    newer = base.replace(b'"arm"', b'"arm" version="1.2"')
+    assert convert(limits, Format.URDF, into=Base(newer)).notes == ()
+
+
+def test_limits_of_ros2_control_are_lost_elsewhere() -> None:
+    urdf = b"""<robot name="r"><link name="a"/><link name="b"/>
+      <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+      <ros2_control name="s" type="system"><joint name="j"><command_interface name="velocity">
+      <param name="min">-0.9</param><param name="max">0.8</param></command_interface></joint></ros2_control></robot>"""
+    limits = read_limits(urdf)
+    assert limits.joints[0].control == JointNumbers(velocity=0.8)
+    assert lost(limits, Format.ROS) == ["ros2_control.velocity of joint j (0.8)"]
+    assert convert(limits, Format.URDF, into=Base(urdf)).data == urdf
+
+
+def test_a_zero_with_a_sign_is_told_as_zero() -> None:
+    limits = LimitSet(joints=(LimitedJoint(name="j", soft=JointNumbers(position_lower=-0.0)),))
+    assert lost(limits, Format.URDF) == ["soft.position_lower of joint j (0.0)"]

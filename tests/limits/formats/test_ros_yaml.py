@@ -33,7 +33,31 @@ def test_without_a_name_there_must_be_one_section() -> None:
 
 def test_a_file_without_nodes_holds_the_parameters() -> None:
     section = read_parameters("joint_limits: {j1: {max_effort: 3.0}}", "any/node")
-    assert section == ("", {"joint_limits.j1.max_effort": 3.0}, ())
+    assert section == ("", {"joint_limits.j1.max_effort": 3.0}, (), {})
+
+
+def test_of_several_sections_the_one_counts_that_alone_is_wanted() -> None:
+    wanted = read_parameters(TWO_NODES, wanted=lambda section: "d" in section.values)
+    assert wanted.node == "/arm/planner"
+    with pytest.raises(LimitsError, match="several sections"):
+        read_parameters(TWO_NODES, wanted=lambda _: False)
+
+
+def test_angles_are_radians_and_keep_what_was_written() -> None:
+    section = read_parameters("n: {ros__parameters: {a: !degrees -135, b: !radians pi / 4, c: [!degrees 180, 1.5]}}")
+    assert section.values == {"a": -2.356194490192345, "b": 0.7853981633974483, "c": (3.141592653589793, 1.5)}
+    assert section.angles == {"a": "!degrees -135", "b": "!radians pi / 4"}
+
+
+@pytest.mark.parametrize("text", ["!degrees fast", "!radians 1/0", "!degrees 1e400", "!radians [1]"])
+def test_what_is_no_angle_is_refused(text: str) -> None:
+    with pytest.raises(LimitsError, match=r"f.yaml, (a: is no angle.*\(line 1\)|line 1: this tag is not read)"):
+        read_parameters(f"n: {{ros__parameters: {{a: {text}}}}}", file="f.yaml")
+
+
+def test_in_compat_angles_are_refused() -> None:
+    with pytest.raises(LimitsError, match=r"a: the tag !degrees is not read \(line 1\)"):
+        read_parameters("n: {ros__parameters: {a: !degrees 5}}", compat=True)
 
 
 def test_several_matching_sections_are_listed() -> None:
@@ -68,7 +92,7 @@ def test_patterns_of_nodes(pattern: str, node: str, expected: bool) -> None:
 
 def test_null_is_not_given_by_default_and_a_string_in_compat() -> None:
     text = "n: {ros__parameters: {a: null, b: ~, c: 'null'}}"
-    assert read_parameters(text) == ("/n", {"c": "null"}, ("a", "b"))
+    assert read_parameters(text) == ("/n", {"c": "null"}, ("a", "b"), {})
     assert read_parameters(text, compat=True).values == {"a": "null", "b": "~", "c": "null"}
     assert read_parameters("n: {ros__parameters: {a: }}").not_given == ("a",)
     with pytest.raises(LimitsError, match=r"a: has no value \(line 1\)"):

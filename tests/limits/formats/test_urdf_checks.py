@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from limits.errors import LimitsError
-from limits.formats.urdf_checks import Diagnostic, check_limit, check_safety, diagnose
+from limits.formats.diagnostics import Diagnostic
+from limits.formats.urdf_checks import check_limit, check_safety, diagnose
 from limits.formats.urdf_records import JointType, UrdfJoint, UrdfLimit, UrdfMimic, UrdfRobot, UrdfSafety
 
 LIMIT = UrdfLimit(lower=-1.0, upper=2.0, effort=30.0, velocity=1.5)

@@ -1,9 +1,11 @@
 import math
+from collections.abc import Callable
 
 import pytest
 
 from limits.errors import LimitsError
-from limits.formats.urdf_elements import UrdfDialect, read_axis, read_limit, read_mimic, read_safety
+from limits.formats.diagnostics import Diagnostic, Weight
+from limits.formats.urdf_elements import Place, UrdfDialect, read_axis, read_limit, read_mimic, read_safety
 from limits.formats.urdf_records import UrdfLimit, UrdfMimic, UrdfSafety
 from limits.formats.xml import parse_xml
 
@@ -25,14 +27,13 @@ def test_presence_is_kept() -> None:
         ('effort="inf" velocity="1"', "effort", "inf"),
         ('effort="1" velocity="-1"', "velocity", -1.0),
         ('effort="1" velocity="1" jerk="-1"', "jerk", -1.0),
-        ('effort="1" velocity="1" friction="2"', "friction", "2"),
         ('effort="1" velocity="1" lower="1" upper="-1"', "lower", 1.0),
         ('effort="1" velocity="1" lower="1"', "lower", 1.0),
     ],
 )
 def test_a_strict_limit_is_refused_by_place_key_and_value(attributes: str, key: str, value: object) -> None:
     with pytest.raises(LimitsError) as caught:
-        read_limit(parse_xml(f"<limit {attributes}/>", None), joint="elbow", file="arm.urdf")
+        read_limit(parse_xml(f"<limit {attributes}/>", None), place=Place("arm.urdf", "elbow"))
     error = caught.value
     assert (error.file, error.joint, error.key, error.value) == ("arm.urdf", "elbow", key, value)
 
@@ -46,13 +47,60 @@ def test_a_strict_limit_is_refused_by_place_key_and_value(attributes: str, key: 
         ('k_velocity="1" k_position="2" soft_lower_limit="1"', "soft_upper_limit"),
         ('k_velocity="1" soft_lower_limit="2" soft_upper_limit="1"', "soft_lower_limit"),
         ('k_velocity="-1"', "k_velocity"),
-        ('k_velocity="1" extra="1"', "extra"),
     ],
 )
 def test_a_strict_safety_controller_is_refused(attributes: str, key: str) -> None:
     with pytest.raises(LimitsError) as caught:
         read_safety(parse_xml(f"<safety_controller {attributes}/>", None))
     assert caught.value.key == key
+
+
+def told(read: Callable[..., object], text: str, dialect: UrdfDialect = UrdfDialect.STRICT) -> list[Diagnostic]:
+    """What a reader tells of an element."""
+    notes: list[Diagnostic] = []
+    read(parse_xml(text, None), dialect, Place("arm.urdf", "elbow", notes))
+    return notes
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "key", "value"),
+    [
+        (read_limit, '<limit effort="1" velocity="1" vendor:stall_torque="2.5"/>', "vendor:stall_torque", "2.5"),
+        (read_limit, '<limit effort="1" velocity="1" max_current="7"/>', "max_current", "7"),
+        (read_safety, '<safety_controller k_velocity="1" zone="0.2"/>', "zone", "0.2"),
+        (read_mimic, '<mimic joint="a" gear="3"/>', "gear", "3"),
+    ],
+)
+def test_attributes_that_are_not_read_are_told(read: Callable[..., object], text: str, key: str, value: str) -> None:
+    tag = text[1 : text.index(" ")]
+    expected = Diagnostic("elbow", key, value, f"{tag} has an attribute that is not read", Weight.NOTE)
+    assert told(read, text) == [expected]
+    assert told(read, text, UrdfDialect.URDFDOM) == []
+    assert read(parse_xml(text, None))
+
+
+def test_a_name_with_a_mistake_is_told_with_the_right_one() -> None:
+    (note,) = told(read_limit, '<limit effort="1" velocity="1" uper="2"/>')
+    assert note.reason.endswith("is not read; did you mean upper?")
+
+
+def test_the_acceleration_of_drake_is_read_where_there_is_no_other() -> None:
+    text = '<limit effort="1" velocity="1" drake:acceleration="7.5"/>'
+    assert read_limit(parse_xml(text, None)).acceleration == 7.5
+    (note,) = told(read_limit, text)
+    assert (note.key, note.value, note.weight) == ("drake:acceleration", 7.5, Weight.NOTE)
+    both = text.replace("/>", ' acceleration="6"/>')
+    assert read_limit(parse_xml(both, None)).acceleration == 6.0
+    assert told(read_limit, both)[0].reason == "limit has an attribute that is not read"
+    assert read_limit(parse_xml(text, None), UrdfDialect.TESSERACT).acceleration is None
+    with pytest.raises(LimitsError, match="no such number"):
+        read_limit(parse_xml(text.replace("7.5", "fast"), None))
+
+
+def test_an_axis_without_direction_is_told() -> None:
+    (note,) = told(read_axis, '<axis xyz="0 -0 0"/>')
+    assert (note.key, note.value, note.weight) == ("xyz", "0 -0 0", Weight.DOUBT)
+    assert told(read_axis, '<axis xyz="0 0 0"/>', UrdfDialect.URDFDOM) == []
 
 
 def test_urdfdom_reads_any_order_and_sign_but_no_malformed_number() -> None:
@@ -81,8 +129,8 @@ def test_axis() -> None:
     assert read_axis(parse_xml('<axis xyz="0 0 0"/>', None), UrdfDialect.URDFDOM) == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("xyz", ["", "0 0", "0 0 1 0", "0 0 z", "0 0 z 1", "0 0 0"])
+@pytest.mark.parametrize("xyz", ["", "0 0", "0 0 1 0", "0 0 z", "0 0 z 1"])
 def test_a_bad_axis_is_refused(xyz: str) -> None:
     with pytest.raises(LimitsError) as caught:
-        read_axis(parse_xml(f'<axis xyz="{xyz}"/>', None), joint="elbow")
+        read_axis(parse_xml(f'<axis xyz="{xyz}"/>', None), place=Place(joint="elbow"))
     assert (caught.value.joint, caught.value.key, caught.value.value) == ("elbow", "xyz", xyz)

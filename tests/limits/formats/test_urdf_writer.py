@@ -65,14 +65,38 @@ def test_only_the_limits_change_in_a_text() -> None:
     ]
     text = replace_limits(TEXT, new)
     assert read_urdf(text).joints == tuple(new)
-    bare = TEXT.replace("<limit effort='1' velocity=\"1\">\n    </limit  >", "").replace(
-        "<safety_controller k_velocity='1'/>", ""
+    limit = 'limit lower="-0.1" upper="0.3333333333333333" effort="5e-324" velocity="1.7976931348623157e+308"'
+    expected = TEXT.replace("limit effort='1' velocity=\"1\"", limit).replace("<safety_controller k_velocity='1'/>", "")
+    added = '<limit effort="0.1" velocity="2.0"/><safety_controller k_velocity="3.0"/>'
+    assert text == expected.replace("<child link='c'/>", f"<child link='c'/>{added}")
+
+
+def test_what_is_equal_already_is_left_alone() -> None:
+    assert replace_limits(TEXT, read_urdf(TEXT).joints) == TEXT
+    blanks = " \n" + TEXT
+    (joint, _) = read_urdf(blanks).joints
+    assert replace_limits(blanks, [msgspec.structs.replace(joint, limit=LIMIT)]).startswith(
+        " \n<?xml version='1.0'?>\n<r"
     )
-    emptied = text
-    for line in ("limit lower", "limit effort", "safety_controller"):
-        start = emptied.index(f"<{line}")
-        emptied = emptied[:start] + emptied[emptied.index("/>", start) + 2 :]
-    assert emptied == bare
+
+
+def test_attributes_and_content_that_are_not_read_stay() -> None:
+    old = """<limit gear:ratio='a > "b" &amp; c'  effort='1' velocity='1' ><!-- of 2019 --></limit>"""
+    text = TEXT.replace("""<limit effort='1' velocity="1">\n    </limit  >""", old)
+    (joint, _) = read_urdf(text).joints
+    written = replace_limits(
+        text, [msgspec.structs.replace(joint, limit=UrdfLimit(upper=0.5, effort=2.0, velocity=3.0))]
+    )
+    new = """<limit upper="0.5" effort="2.0" velocity="3.0" gear:ratio='a &gt; "b" &amp; c' ><!-- of 2019 --></limit>"""
+    assert written == text.replace(old, new)
+
+
+def test_an_acceleration_goes_where_drake_looks_for_it() -> None:
+    text = TEXT.replace('velocity="1"', 'velocity="1" drake:acceleration="5"')
+    (joint, _) = read_urdf(text).joints
+    limit = UrdfLimit(effort=1.0, velocity=1.0, acceleration=4.5)
+    written = replace_limits(text, [msgspec.structs.replace(joint, limit=limit)])
+    assert '<limit effort="1.0" velocity="1.0" drake:acceleration="4.5">' in written
 
 
 def test_a_joint_the_text_does_not_have_is_refused() -> None:

@@ -25,6 +25,15 @@ def test_a_tree_keeps_text_quotes_lines_and_doubles() -> None:
     ]
 
 
+def test_angles_keep_their_tag() -> None:
+    root = parse_yaml("a: !degrees '90'\nb: [!radians pi]\n")
+    assert isinstance(root, MappingNode)
+    assert [value for _, value in root.pairs] == [
+        ScalarNode("90", quoted=False, line=1, unit="!degrees"),
+        SequenceNode([ScalarNode("pi", quoted=False, line=2, unit="!radians")], 2),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -36,7 +45,8 @@ def test_a_tree_keeps_text_quotes_lines_and_doubles() -> None:
         ("a: !!python/object/apply:os.system ['true']\n", "line 1: this tag is not read"),
         ("a: !!python/name:os.system x\n", "line 1: this tag is not read"),
         ("!!set {a: 1}\n", "line 1: this tag is not read"),
-        ("a: !degrees 5\n", r"this tag is not read \(got '!degrees'\)"),
+        ("a: !gradians 5\n", r"this tag is not read \(got '!gradians'\)"),
+        ("!degrees 5: 1\n", "a key is a word"),
         ("a: !!float 5\n", "this tag is not read"),
         ("a: [[1]]\n", "a list holds scalars only"),
         ("? [a]\n: 1\n", "a key is a word"),

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Weight
 from limits.formats.ros_yaml import write_parameters
+from limits.ros2.keys import HARD_KEYS, SOFT_KEYS
 from limits.ros2.parameters import (
-    HARD_KEYS,
-    SOFT_KEYS,
     as_parameters,
     declare_parameters,
     get_joint_limits,
@@ -124,9 +124,13 @@ def test_what_does_not_count_is_told() -> None:
 
 
 def test_an_incomplete_soft_set_without_its_flag_is_told() -> None:
-    store = ParameterStore.read("joint_limits: {j: {k_position: 1.0}}")
+    store = ParameterStore.read("joint_limits: {j: {k_position: 1.0, soft_lower_limit: -0.5}}")
     assert get_joint_limits("j", store, SoftJointLimits())[0] is False
-    assert store.diagnostics[0].key == "k_velocity"
+    reason = "does not count, because k_velocity and soft_upper_limit of the soft limits are not given"
+    assert store.diagnostics == [
+        ("j", "k_position", 1.0, reason, Weight.LOSS),
+        ("j", "soft_lower_limit", -0.5, reason, Weight.LOSS),
+    ]
     assert get_joint_limits("other", store, SoftJointLimits())[0] is False
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from limits.errors import LimitsError
+from limits.formats.diagnostics import Weight
 from limits.ros2.store import ParameterStore
 
 
@@ -34,4 +35,4 @@ def test_a_declared_parameter_is_there_but_not_given() -> None:
 def test_null_is_told() -> None:
     store = ParameterStore.read("n: {ros__parameters: {joint_limits: {j: {max_jerk: ~}}}}", "n", file="f.yaml")
     assert store.file == "f.yaml"
-    assert store.diagnostics == [("j", "max_jerk", None, "is null, which counts as not given")]
+    assert store.diagnostics == [("j", "max_jerk", None, "is null, which counts as not given", Weight.NOTE)]

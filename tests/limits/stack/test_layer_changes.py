@@ -80,6 +80,15 @@ def test_limits_of_a_urdf() -> None:
     assert moved(*found.layers) == {("position_upper", "shoulder"): 1.5, ("velocity", "shoulder"): 1.0}
 
 
+def test_limits_of_ros2_control() -> None:
+    joint = '<joint name="elbow"><command_interface name="velocity"><param name="max">0.8</param></command_interface>'
+    text = limits_to_urdf(robot()).replace(
+        b"</robot>", f"<ros2_control>{joint}</joint></ros2_control></robot>".encode()
+    )
+    found = layers_of(ARM, limits_from_urdf(text), Format.URDF, FILE)
+    assert moved(*found.layers) == {("velocity", "elbow"): 0.8}
+
+
 def test_a_safety_controller_of_a_urdf() -> None:
     found = layers_of(ARM, limits_from_urdf(limits_to_urdf(robot(safety=SAFETY))), Format.URDF, FILE)
     assert moved(*found.layers) == {("position_lower", "shoulder"): -1.0, ("position_upper", "shoulder"): 1.0}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schema import intrinsic, messages
+from schema import intrinsic, joint_items, messages
 from schema.codecs.proto_json import ProtoJsonError, camel_case, decode_json, encode_json, from_json, to_json
 
 SKELETON = intrinsic.Skeleton(
@@ -137,8 +137,23 @@ def test_refuses_text(text: bytes, reason: str) -> None:
 
 
 def test_kinds_of_no_record_here_are_refused() -> None:
-    with pytest.raises(TypeError, match="payload_mass: no proto3 JSON for the kind float32"):
-        from_json({"payloadMass": 1.0}, messages.PayloadInformation)
+    with pytest.raises(TypeError, match="successful: no proto3 JSON for the kind bool"):
+        from_json({"successful": True}, joint_items.SetParametersResult)
+
+
+def test_numbers_of_single_precision() -> None:
+    document = {"controlMode": "ANGULAR_TRAJECTORY", "jointSpeedLimits": [33.1, 0], "twist_angular": 61.25}
+    record = from_json(document, messages.KinematicLimits)
+    assert (record.joint_speed_limits, record.twist_angular) == ((33.1, 0.0), 61.25)
+    assert to_json(record) == {
+        "controlMode": "ANGULAR_TRAJECTORY",
+        "jointSpeedLimits": [33.1, 0.0],
+        "twistAngular": 61.25,
+    }
+    with pytest.raises(ProtoJsonError, match=r"jointSpeedLimits\[0\]: beyond the range of a float"):
+        from_json({"jointSpeedLimits": [1e39]}, messages.KinematicLimits)
+    with pytest.raises(ProtoJsonError, match="twistLinear: not a number"):
+        from_json({"twistLinear": "fast"}, messages.KinematicLimits)
 
 
 @given(st.lists(st.none() | st.floats(), min_size=6, max_size=6))

@@ -1,0 +1,90 @@
+"""Reading limits of any format, told by the content where it can be."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from limits.conversion.formats import Format
+from limits.conversion.limit_set import LimitSet
+from limits.conversion.ros import limits_from_ros
+from limits.conversion.skeleton import limits_from_skeleton
+from limits.conversion.urdf import limits_from_urdf
+from limits.conversion.vectors import limits_from_kinova, limits_from_vectors
+from limits.errors import LimitsError, naming
+from schema.codecs.proto_json import camel_case
+
+NAMELESS = frozenset({Format.JOINT_LIMITS, Format.KINOVA})
+"""Formats whose joints have no names."""
+
+_FIELDS: dict[Format, tuple[str, ...]] = {
+    Format.SKELETON: ("links", "joints"),
+    Format.JOINT_LIMITS: (
+        "min_position",
+        "max_position",
+        "max_velocity",
+        "max_acceleration",
+        "max_jerk",
+        "max_effort",
+    ),
+    Format.KINOVA: ("control_mode", "twist_linear", "twist_angular", "joint_speed_limits", "joint_acceleration_limits"),
+}
+_JSON_KEYS = {kind: frozenset({*fields, *map(camel_case, fields)}) for kind, fields in _FIELDS.items()}
+"""What tells a message in JSON, in both spellings of protobuf."""
+
+
+def detect_format(data: bytes, file: str | None = None) -> Format:
+    """The format of a file by its content; binary files do not tell.
+
+    Raises:
+        LimitsError: it cannot be told.
+    """
+    start = b"" if b"\0" in data else data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return Format.URDF
+    if start.startswith(b"{"):
+        keys = _keys(start)
+        found = [name for name, known in _JSON_KEYS.items() if keys & known]
+        if len(found) == 1:
+            return found[0]
+    if b"joint_limits" in start:
+        return Format.ROS
+    raise LimitsError("the format cannot be told from the content; name it", file=file, bound=tuple(map(str, Format)))
+
+
+def read_limits(
+    data: bytes,
+    kind: Format | None = None,
+    *,
+    file: str | None = None,
+    names: Sequence[str] | None = None,
+    node: str | None = None,
+) -> LimitSet:
+    """The limits of a file; `names` of the joints for formats without names, `node` for files of ROS parameters.
+
+    Raises:
+        LimitsError: the format cannot be told, or its reader refuses the file; names where the file has its own.
+    """
+    chosen = detect_format(data, file) if kind is None else kind
+    if names is not None and chosen not in NAMELESS:
+        raise LimitsError(f"a file of format {chosen} has names of its own", file=file, key="names", value=list(names))
+    with naming(file):
+        match chosen:
+            case Format.URDF:
+                return limits_from_urdf(data, file)
+            case Format.ROS:
+                return limits_from_ros(data, node, file)
+            case Format.SKELETON:
+                return limits_from_skeleton(data, file)
+            case Format.JOINT_LIMITS:
+                return limits_from_vectors(data, names, file)
+            case _:
+                return limits_from_kinova(data, names, file)
+
+
+def _keys(data: bytes) -> set[str]:
+    """The keys of a JSON object; none where it is none."""
+    try:
+        document = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return set()
+    return set(document)
