@@ -8,7 +8,7 @@ import msgspec
 from limits.conversion.formats import Format
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet
 from limits.stack.joints import TWIST_QUANTITIES, ArmJoints
-from limits.stack.layer import Layer, LayerKind, Origin
+from limits.stack.layer import SOFT_PART, Layer, LayerKind, Origin
 from limits.stack.matching import JointMatch, match_in_order, match_joints
 from limits.stack.sources import columns, safety_layer
 
@@ -73,15 +73,14 @@ def layers_of(
     twists = {key: getattr(limits, key) for key in TWIST_QUANTITIES if getattr(limits, key) is not None}
     numbers = columns(joints, _given({name: joint.limits for name, joint in placed.items()}))
     layers = [Layer(layer_kind, origin, joints.ceilings(numbers | twists), mode)]
-    control = {name: joint.control for name, joint in placed.items() if joint.control is not None}
-    if control:
-        _, _, name = origin.source.partition(":")
-        beside = Origin(f"{CONTROL}:{name}", origin.by, origin.since_us)
-        layers.append(Layer(layer_kind, beside, joints.ceilings(columns(joints, _given(control)))))
-    soft = {name: joint.soft for name, joint in placed.items() if joint.soft is not None}
-    if soft:
-        inner = Origin(f"{origin.source}#soft", origin.by, origin.since_us)
-        layers.append(Layer(layer_kind, inner, joints.ceilings(columns(joints, _given(soft)))))
+    for found, source in (
+        ({name: joint.control for name, joint in placed.items()}, f"{CONTROL}:{origin.source.partition(':')[2]}"),
+        ({name: joint.soft for name, joint in placed.items()}, f"{origin.source}{SOFT_PART}"),
+    ):
+        given_there = _given(found)
+        if given_there:
+            beside = Origin(source, origin.by, origin.since_us)
+            layers.append(Layer(layer_kind, beside, joints.ceilings(columns(joints, given_there))))
     layers += _safety(joints, placed, origin, layer_kind)
     return Placed(tuple(layers), match, match.reports(origin.source, fixed) if given else ())
 
@@ -91,8 +90,10 @@ def _safety(joints: ArmJoints, placed: Mapping[str, LimitedJoint], origin: Origi
     return [safety_layer(joints, records, origin, kind=kind)] if records else []
 
 
-def _given(joint_numbers: Mapping[str, JointNumbers]) -> dict[str, dict[str, float]]:
+def _given(joint_numbers: Mapping[str, JointNumbers | None]) -> dict[str, dict[str, float]]:
+    """The numbers that are given, of joints that have any record of them."""
     return {
         name: {key: value for key, value in msgspec.structs.asdict(numbers).items() if value is not None}
         for name, numbers in joint_numbers.items()
+        if numbers is not None
     }
