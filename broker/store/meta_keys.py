@@ -2,7 +2,7 @@
 
 EPOCH = "epoch"
 """The epoch, as in the service's row: one of the two is believed when the other is damaged."""
-STARTS = "starts"
+STARTS = "change_starts"
 """How many starts after an unclean end found each open change: a JSON object by its number."""
 NEXT_HANDLE = "next_handle"
 """The number of the next handle."""

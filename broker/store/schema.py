@@ -125,7 +125,7 @@ _CHANGE_2 = "n, state, epoch, cmd_seq, after, outcome, seq, settled_at_us"
 _CARRIED = f"""UPDATE change SET
     hash = CASE WHEN sha256({_CHANGE_1}) = row_hash THEN digest({_CHANGE_1}, warnings) ELSE 0 END,
     progress_hash = CASE WHEN sha256({_CHANGE_2}) = state_hash THEN digest({_CHANGE_2}) ELSE 0 END"""  # noqa: S608
-_OPEN_STARTS = """INSERT INTO meta SELECT 'starts', json_group_object(n, starts), 0 FROM change
+_OPEN_STARTS = """INSERT INTO meta SELECT 'change_starts', json_group_object(n, starts), 0 FROM change
     WHERE starts > 0 AND state <> 'settled' HAVING count(*)"""
 
 

@@ -2,6 +2,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from broker.accept import quarantine
+from broker.presence import starts
+from broker.store import meta_keys
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
@@ -148,3 +151,11 @@ async def test_a_start_without_blame_counts_on_no_change(
     loaded = reopen().load(blame=False)
     assert not loaded.clean
     assert [change.starts for change in loaded.open_changes] == [0]
+
+
+def test_small_values_of_others_are_not_the_store_s_own() -> None:
+    """Two that use one key would overwrite each other."""
+    own = {meta_keys.EPOCH, meta_keys.STARTS, meta_keys.NEXT_HANDLE, meta_keys.AUDIT_ARCHIVED}
+    others = {quarantine.META_KEY, starts.META_KEY}
+    assert len(own) == 4
+    assert own.isdisjoint(others)
