@@ -229,7 +229,9 @@ def write_settings(place: Path, port: int, groups: list[Agents]) -> list[str]:
         for arm in group.arms
     )
     settings = place / "fleet.toml"
-    settings.write_text(f'[mqtt]\nurl = "mqtt://127.0.0.1:{port}"\n[store]\ndir = "{place}/data"\n{arms}')
+    settings.write_text(
+        f'[mqtt]\nurl = "mqtt://127.0.0.1:{port}"\n[store]\ndir = "{place}/data"\n[clients."*"]\n{arms}'
+    )
     return [sys.executable, "-m", "broker", "run", "--config", str(settings), "--log-level", "warning"]
 
 

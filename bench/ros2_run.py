@@ -29,6 +29,8 @@ FLEET = """\
 mqtt.url = "{url}"
 store.dir = "{data}"
 
+[clients."*"]
+
 [[arm]]
 id = "r12"
 adapter = "ros2"

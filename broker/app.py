@@ -11,7 +11,7 @@ import structlog
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkError
 from broker.presence.rivals import SecondServiceError
-from broker.reload import Reload, Reread
+from broker.reload import Reload, Reread, tell_doubts
 from broker.service import Service
 from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
@@ -54,6 +54,7 @@ async def serve(
     handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: reload.ask}
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
+    tell_doubts(settings)
     try:
         return await _serve(reload, clock or Clock(), stop, how)
     finally:

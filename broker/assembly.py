@@ -1,8 +1,11 @@
 """Puts together what a run writes, publishes and reaches arms with."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
+from broker.accept.denials import Denials
+from broker.accept.orders import Orders
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
@@ -10,12 +13,15 @@ from broker.counters import Counters
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox
+from broker.record.administration import Administration
 from broker.record.ledger import Ledger
 from broker.record.principals import Principals
 from broker.record.replies import JSON
 from broker.settings import Settings
 from broker.settle.adoption import Adoption
+from broker.settle.authority import Authorities
 from broker.settle.fences import Fences
+from broker.settle.parking import Parking
 from broker.settle.queues import Queues
 from broker.settle.reconciler import Reconciler
 from broker.settle.settler import Settler
@@ -63,3 +69,32 @@ def reconciler_of(
     settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
     settler.endings.describe = announcer.factsheet
     return reconciler
+
+
+class Access(NamedTuple):
+    """What decides and tells who may do what with an arm."""
+
+    administration: Administration
+    denials: Denials
+    authorities: Authorities
+
+
+def access_of(
+    ledger: Ledger,
+    sessions: Mapping[str, ArmSession],
+    parking: Parking,
+    describe: Callable[[ArmSession], None],
+    release: Callable[[ArmSession], None],
+) -> Access:
+    """What decides and tells who may do what; `describe` and `release` as `Authorities` wants them."""
+    administration = Administration(ledger)
+    authorities = Authorities(ledger, administration, parking, asyncio.get_running_loop(), describe, release)
+    return Access(administration, Denials(administration, sessions, ledger.clock.monotonic), authorities)
+
+
+def orders_of(ledger: Ledger, access: Access, parking: Parking, reconciler: Reconciler) -> Orders:
+    """What carries out what handlers order of the shell."""
+    return Orders(
+        ledger, ledger.notices, authorities=access.authorities, parking=parking, confirm_arm=reconciler.confirm_arm,
+        administration=access.administration,
+    )  # fmt: skip

@@ -102,7 +102,7 @@ class FleetChange:
         for name in found.added:
             self._add(after, name)
         for session in self._sessions.values():
-            parts.fleet.allow(session)
+            parts.fleet.allow(session, after[session.arm])
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
             parts.drift.look(session)
         parts.fleet.close_unused({arm.adapter for arm in after.values()})
@@ -192,6 +192,6 @@ class FleetChange:
         session.adapter.watch(partial(parts.reconciler.on_notice, session))
         parts.ledger.documents.mark(session, *(NAMES if state.adopted else ("presence",)))
         parts.announcer.factsheet(session)
-        parts.authorities.watch(session)
+        parts.authorities.begin(session)
         parts.reconciler.contact_soon(session, "the settings changed")
         parts.queues.wake(session)

@@ -9,7 +9,7 @@ import structlog
 
 from broker import logs
 from broker.arms.fleet_check import CheckedFleet
-from broker.settings import Settings, SettingsError
+from broker.settings import Settings, SettingsError, doubts
 
 log = structlog.get_logger()
 
@@ -59,8 +59,15 @@ class Reload:
         if waiting:
             log.warning("restart_needed", settings=waiting)
         logs.set_level(settings.log_level)
+        tell_doubts(settings)
         self.settings = await service.follow_settings(CheckedFleet(settings, checked.files))
         log.info("reloaded", arms=len(self.settings.arm))
+
+
+def tell_doubts(settings: Settings) -> None:
+    """Log what settings say that can be, but is hardly meant."""
+    for what in doubts(settings):
+        log.warning("settings_doubtful", what=what)
 
 
 def kept(old: Settings, new: Settings) -> tuple[Settings, list[str]]:

@@ -16,7 +16,7 @@ from schema.codecs.plain import to_plain
 from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
-from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, event_topic
+from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, event_topic
 
 NOTICE = (
     "armbroker is not a safety function: it guards nobody; safety-rated limits stay in the arm's controller, "
@@ -80,6 +80,10 @@ def _channels(topics: Topics) -> dict[str, tuple[str, str]]:
         "outcomeEvent": (
             topics.event("{arm}", event_topic(CHANGE_NOT_APPLIED)),
             "Accepted changes that did not become what was asked",
+        ),
+        "adminEvent": (
+            topics.event("{arm}", event_topic(AdminEvent.REQUEST_DENIED)),
+            "Who may change the arm, which arm it is, and whom the rights refused",
         ),
         "state": (topics.state("{arm}", "{document}"), "Retained documents of an arm"),
         "service": (topics.service("{instance}"), "Presence of the service"),

@@ -10,7 +10,6 @@ import structlog
 from broker import recovery
 from broker.accept.acceptor import Acceptor
 from broker.accept.intake import Intake
-from broker.accept.orders import Orders
 from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
@@ -18,7 +17,7 @@ from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.assembly import ledger_of, reconciler_of
+from broker.assembly import access_of, ledger_of, orders_of, reconciler_of
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
@@ -33,7 +32,6 @@ from broker.publish.outbox import Outbox
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
-from broker.settle.authority import Authorities
 from broker.settle.drift import Drift
 from broker.settle.fences import Fences
 from broker.settle.queues import Queues
@@ -78,8 +76,7 @@ class Service:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
-        self._opened = False
-        self._topics = topics = Topics(settings.root)
+        self._opened, self._topics = False, (topics := Topics(settings.root))
         self._counters = Counters(clock.monotonic)
         self._make_link = make_link = make_link or partial(make_real_link, counters=self._counters)
         identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
@@ -100,7 +97,8 @@ class Service:
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
-        self._authorities = Authorities(ledger, settler.parking, loop, announcer.factsheet, self._release)
+        self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
+        self._authorities = self._access.authorities
         self._acceptor = self._acceptor_of(replies)
         self._fleet_change = FleetChange(self._parts())
 
@@ -113,10 +111,10 @@ class Service:
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
         return Acceptor(
-            intake=Intake(self._link, self._presence), ledger=ledger, replies=replies,
-            settler=self._settler,
-            orders=self._orders(), notices=self._notices,
+            intake=Intake(self._link, self._presence), ledger=ledger, replies=replies, settler=self._settler,
+            orders=orders_of(ledger, self._access, self._settler.parking, self._reconciler), notices=self._notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
+            denials=self._access.denials,
             sessions=self.sessions, settings=self._settings, topics=self._topics, next_request=loaded.next_request_n,
         )  # fmt: skip
 
@@ -139,11 +137,6 @@ class Service:
     async def forward(self, session: ArmSession, job: ForwardJob) -> None:
         """See `Worker`."""
         await self._reconciler.forward(session, job)
-
-    def _orders(self) -> Orders:
-        authorities, parking = self._authorities, self._settler.parking
-        confirm_arm = self._reconciler.confirm_arm
-        return Orders(self._ledger, self._notices, authorities=authorities, parking=parking, confirm_arm=confirm_arm)
 
     def _parts(self) -> Parts:
         return Parts(
@@ -188,6 +181,7 @@ class Service:
         log.info("started", epoch=self._loaded.epoch, arms=len(self.sessions), session_present=present)
         recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies, self._damages)
         for session in self.sessions.values():
+            self._authorities.begin(session)
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
         await self._bus.open()
@@ -195,11 +189,12 @@ class Service:
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         self._announcer.everything(self.sessions.values())
         await self._first_contact()
+        tellers = (self._counters.tell, self._access.denials.tell)
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
-            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, self._counters)),
+            ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
             ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
         ):
             task = self._tasks.create_task(work, name=name)

@@ -1,14 +1,13 @@
 """What a run does from time to time."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.counters import Counters
 from broker.publish.notices import Notices
 from broker.settle.endings import Endings
 from broker.store.store import Store
@@ -33,12 +32,13 @@ async def compare(sessions: Mapping[str, ArmSession], compare_soon: Callable[[Ar
 
 
 async def each_minute(
-    sessions: Mapping[str, ArmSession], notices: Notices, endings: Endings, counters: Counters
+    sessions: Mapping[str, ArmSession], notices: Notices, endings: Endings, tellers: Iterable[Callable[[], None]]
 ) -> None:
-    """End handles whose connection is silent, and log what was counted, for ever."""
+    """End handles whose connection is silent, and let each teller tell what it gathered, for ever."""
     while True:
         await asyncio.sleep(MINUTE_S)
-        counters.tell()
+        for tell in tellers:
+            tell()
         for entry in notices.expired():
             if (session := sessions.get(entry.arm)) is not None:
                 endings.expire_handle(session, entry)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from handlers.arm_limits import ArmLimits
 
 
+LONGEST_HOLD_US = 12 * 3_600_000_000
+"""How long a lock lasts at most where the settings do not say."""
 MessageT = TypeVar("MessageT", bound=Message)
 
 
@@ -71,6 +73,8 @@ class ArmState:
     strict: bool = False
     queue_limit: int = 256
     faults_allowed: bool = False
+    longest_hold_us: int = LONGEST_HOLD_US
+    """How long a lock lasts at most."""
     sources: LimitSources = field(default_factory=LimitSources)
     """What the settings and their files say about the limits."""
     description: Description | None = None
@@ -87,6 +91,8 @@ class ArmState:
     """Whether it is held because its limits cannot be used: then no value can be checked."""
     authority: Authority = Authority.CONTROL
     """How far the service may go with this arm."""
+    ceiling: Authority = Authority.CONTROL
+    """How far SetAuthority may raise it: what the settings name, control where they name nothing."""
     hold: Hold | None = None
     """Who locked the arm, if anybody did."""
     rev: int = 0

@@ -6,7 +6,7 @@ from handlers.arm_state import ArmState, Hold
 from handlers.config_items import held_by_service
 from handlers.outcome import Answer, AuthorityOrder, HoldOrder, Outcome, Proposal, ReleaseOrder
 from handlers.pending import waiting_warnings
-from handlers.plain_params import known_only, plain_params, text
+from handlers.plain_params import known_only, listed, plain_params, text
 from handlers.refusals import NOTHING_CHANGED
 from handlers.request import Request
 from handlers.rpc import Guard, Rpc
@@ -21,25 +21,37 @@ from schema.messages import Empty
 AUTHORITIES = tuple(Authority)
 
 
-def set_authority(_state: ArmState, request: Request) -> AuthorityOrder:
-    """SetAuthority: `authority` is observe, advise or control; `reason` may say why."""
+def set_authority(state: ArmState, request: Request) -> AuthorityOrder:
+    """SetAuthority: `authority` is observe, advise or control, up to that of the settings; `reason` may say why.
+
+    Raises:
+        BrokerError: unknown_enum, malformed, bad_request_field; not_permitted above what the settings name.
+    """
     params = plain_params(request)
     known_only(params, ("authority", "reason"))
     name = text(params, "authority")
     if name not in AUTHORITIES:
-        known = ", ".join(AUTHORITIES)
+        known = listed(name, AUTHORITIES)
         raise BrokerError("unknown_enum", f"params.authority: {name[:60]!r} is none of {known}. {NOTHING_CHANGED}")
+    if not is_within(Authority(name), state.ceiling):
+        what = f"params.authority: {name} is above {state.ceiling}, which the settings name for {state.arm}"
+        raise BrokerError("not_permitted", f"{what}. {NOTHING_CHANGED}")
     return AuthorityOrder(Authority(name), _reason(params) or request.envelope.reason)
 
 
-def hold_arm(_state: ArmState, request: Request) -> HoldOrder:
-    """HoldArm: `reason` is needed, `until` may give the end; the holder may send it again."""
+def is_within(authority: Authority, ceiling: Authority) -> bool:
+    """Whether an authority goes no further than another."""
+    return AUTHORITIES.index(authority) <= AUTHORITIES.index(ceiling)
+
+
+def hold_arm(state: ArmState, request: Request) -> HoldOrder:
+    """HoldArm: `reason` is needed, `until` may give the end, the longest there is without; may be sent again."""
     params = plain_params(request)
     known_only(params, ("reason", "until"))
     reason = _reason(params) or request.envelope.reason
     if not reason.strip():
         raise BrokerError("malformed", f"params.reason: a reason is needed. {NOTHING_CHANGED}")
-    return HoldOrder(reason, _until_us(params, request.at_us))
+    return HoldOrder(reason, _until_us(params, request.at_us, state.longest_hold_us))
 
 
 def release_arm(state: ArmState, request: Request) -> ReleaseOrder:
@@ -138,10 +150,10 @@ def _reason(params: Mapping[str, object]) -> str:
         raise fault.as_refusal("params.reason") from None
 
 
-def _until_us(params: Mapping[str, object], now_us: int) -> int:
-    """When a lock ends, µs since 1970; 0 where the params do not say."""
+def _until_us(params: Mapping[str, object], now_us: int, longest_us: int) -> int:
+    """When a lock ends, µs since 1970: after the longest time there is where the params do not say."""
     if "until" not in params:
-        return 0
+        return now_us + longest_us
     until = text(params, "until")
     try:
         until_us = parse_time(until)
@@ -150,4 +162,8 @@ def _until_us(params: Mapping[str, object], now_us: int) -> int:
     if until_us <= now_us:
         what = f"params.until: {until} is not after {format_time(now_us)}. {NOTHING_CHANGED}"
         raise BrokerError("out_of_limits", what, name="VALUE_IS_BELOW_MINIMUM")
+    if until_us > now_us + longest_us:
+        last = f"{format_time(now_us + longest_us)}, when the longest lock ends ({longest_us / 3_600_000_000:g} h)"
+        what = f"params.until: {until} is after {last}. {NOTHING_CHANGED}"
+        raise BrokerError("out_of_limits", what, name="VALUE_IS_ABOVE_MAXIMUM")
     return until_us

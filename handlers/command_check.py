@@ -8,7 +8,7 @@ import numpy as np
 from handlers.arm_state import ArmState
 from handlers.motion_params import check_mode_of, joint_order, mode_name, mode_of, refusal, usable_limits, vector
 from handlers.outcome import Answer
-from handlers.plain_params import known_only, plain_params, text
+from handlers.plain_params import known_only, listed, plain_params, text
 from handlers.request import Request
 from limits.command import CommandCheck, CommandChecker, Limited, LimiterKind
 from limits.errors import LimitsError
@@ -53,7 +53,7 @@ def check_command(state: ArmState, request: Request) -> Answer:
 def _limiter(params: Mapping[str, object]) -> LimiterKind:
     name = text(params, "limiter", LimiterKind.RANGE.value)
     if name not in set(LimiterKind):
-        known = ", ".join(LimiterKind)
+        known = listed(name, LimiterKind)
         raise BrokerError("unknown_enum", f"params.limiter: {name[:60]!r} is no limiter; limiters: {known}")
     return LimiterKind(name)
 

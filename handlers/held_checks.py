@@ -14,6 +14,7 @@ from handlers.arm_limits import limits_of, vectors_of
 from handlers.arm_state import ArmState, as_message
 from handlers.joint_vectors import QUANTITY_OF, to_vectors
 from handlers.limit_layers import APPLICATION_SLOT, SAFETY_SLOT
+from handlers.plain_params import listed
 from handlers.refusals import NOTHING_CHANGED, description_of, origin, refusal
 from limits.bounds import RELATIVE
 from limits.errors import LimitsError
@@ -77,7 +78,7 @@ def refuse(state: ArmState, violations: Iterator[Violation]) -> None:
 def no_such_joint(state: ArmState, path: str, joint: str) -> BrokerError:
     """The refusal of a joint that the arm does not have."""
     names = limits_of(state).joints.names
-    text = f"{path}: {joint[:60]!r} is no joint of {state.arm}; joints: {', '.join(names)}. {NOTHING_CHANGED}"
+    text = f"{path}: {joint[:60]!r} is no joint of {state.arm}; joints: {listed(joint, names)}. {NOTHING_CHANGED}"
     violation = Violation(path, 0.0, 0.0, "", "==", description_of(state).hard_source, joint_name=joint[:60])
     return BrokerError("unknown_enum", text, (violation,))
 

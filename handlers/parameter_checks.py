@@ -7,6 +7,7 @@ from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState, as_message
 from handlers.held_checks import beyond, no_such_joint, refuse
 from handlers.limit_layers import PARAMETERS_SLOT
+from handlers.plain_params import listed
 from handlers.refusals import NOTHING_CHANGED
 from limits.errors import LimitsError
 from limits.ros2.keys import FLAG_KEYS, HARD_KEYS, HAS_SOFT_LIMITS, ROOT, SOFT_KEYS, parameter_name
@@ -62,7 +63,8 @@ def parse_name(state: ArmState, name: str) -> ParameterName:
     joint, _, key = name.removeprefix(f"{ROOT}.").rpartition(".")
     path = f"parameters.{name[:120]}"
     if key not in KEYS or not name.startswith(f"{ROOT}."):
-        text = f"{path}: no such parameter; names are {ROOT}.<joint>.<key>, keys: {', '.join(KEYS)}. {NOTHING_CHANGED}"
+        known = listed(key, KEYS)
+        text = f"{path}: no such parameter; names are {ROOT}.<joint>.<key>, keys: {known}. {NOTHING_CHANGED}"
         raise BrokerError("unknown_enum", text)
     if joint not in limits_of(state).joints.names:
         raise no_such_joint(state, path, joint)

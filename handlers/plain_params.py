@@ -1,10 +1,11 @@
 """Params of the methods without a message: plain mappings, checked key by key."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from handlers.request import Request
 from schema.errors import BrokerError
 from schema.messages import Message
+from schema.nearest import did_you_mean
 
 
 def plain_params(request: Request) -> Mapping[str, object]:
@@ -12,13 +13,18 @@ def plain_params(request: Request) -> Mapping[str, object]:
     return {} if isinstance(request.params, Message) else request.params
 
 
+def listed(name: str, known: Iterable[str]) -> str:
+    """The names there are, in words, and the one that may have been meant."""
+    names = tuple(known)
+    return f"{', '.join(names)}{did_you_mean(name, names)}"
+
+
 def known_only(params: Mapping[str, object], names: tuple[str, ...]) -> None:
     """Refuse a key that the method does not have (`unknown_field`)."""
     for key in params:
         if key not in names:
-            raise BrokerError(
-                "unknown_field", f"params.{key[:60]!r}: no such field; known: {', '.join(names) or 'none'}"
-            )
+            known = f"known: {', '.join(names) or 'none'}{did_you_mean(key, names)}"
+            raise BrokerError("unknown_field", f"params.{key[:60]!r}: no such field; {known}")
 
 
 def integer(params: Mapping[str, object], key: str, default: int, highest: int, lowest: int = 0) -> int:

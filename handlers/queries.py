@@ -3,11 +3,13 @@
 from handlers.arm_state import ArmState
 from handlers.config_items import ITEMS
 from handlers.outcome import Answer, EventsQuery, HistoryQuery
-from handlers.plain_params import integer, known_only, plain_params, text
+from handlers.plain_params import integer, known_only, listed, plain_params, text
 from handlers.request import Request
 from schema.codecs.times import format_time
 from schema.errors import BrokerError
 
+ADMIN_ITEMS = (AUTHORITY_ITEM, LOCK_ITEM, ARM_ITEM) = ("authority", "lock", "arm")
+"""What entries about administration are about: how far the service may go, who holds the arm, which arm it is."""
 HISTORY_LIMIT, HISTORY_MOST = 50, 500
 """Changes of one answer: unless told, and at most."""
 EVENTS_MOST = 500
@@ -20,8 +22,9 @@ def get_history(_state: ArmState, request: Request) -> HistoryQuery:
     params = plain_params(request)
     known_only(params, ("after_rev", "before_rev", "item", "limit"))
     item = text(params, "item")
-    if item and item not in ITEMS:
-        raise BrokerError("unknown_enum", f"params.item: {item[:60]!r} is no item; items: {', '.join(ITEMS)}")
+    if item and item not in ITEMS and item not in ADMIN_ITEMS:
+        known = listed(item, (*ITEMS, *ADMIN_ITEMS))
+        raise BrokerError("unknown_enum", f"params.item: {item[:60]!r} is no item; items: {known}")
     return HistoryQuery(
         after_rev=integer(params, "after_rev", 0, _HIGHEST),
         before_rev=integer(params, "before_rev", 0, _HIGHEST),

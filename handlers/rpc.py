@@ -27,8 +27,25 @@ class Guard(enum.Enum):
     """Nothing: reads, handles, faults of simulated arms."""
     HOLD = "hold"
     """A lock on the arm by somebody else."""
+    LOCK = "lock"
+    """The same, unless the user may end the locks of others."""
     AUTHORITY = "authority"
     """The lock, and how far the service may go: below control it is checked only."""
+
+
+class Right(enum.StrEnum):
+    """What a user may be allowed to do with an arm beside reading."""
+
+    WRITE = "write"
+    """Change values and the mode, hold the arm and end the own lock, discard what is pending."""
+    AUTHORITY = "authority"
+    """Say how far the service may go with the arm."""
+    CONFIRM = "confirm"
+    """Take another arm for the known one, and let held changes go out after all."""
+    FACTORY = "factory"
+    """Restore what the arm came with."""
+    UNLOCK = "unlock"
+    """End the lock of somebody else, or take it over."""
 
 
 class Rpc(msgspec.Struct, frozen=True):
@@ -50,3 +67,5 @@ class Rpc(msgspec.Struct, frozen=True):
     present: Callable[[Message], Message] | None = None
     """What a write answers of the value that was read back; None: the value itself, or nothing for an Empty reply."""
     guard: Guard = Guard.NONE
+    right: Right | None = None
+    """What a user needs for it; None: everybody may."""

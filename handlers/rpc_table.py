@@ -21,7 +21,7 @@ from handlers import (
     trajectory_check,
 )
 from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
-from handlers.rpc import Access, Guard, Rpc
+from handlers.rpc import Access, Guard, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
 from schema.joint_items import (
     JointLimitChange,
@@ -44,7 +44,8 @@ from schema.messages import (
 )
 
 READ, WRITE = Access.READ, Access.WRITE
-HOLD, AUTHORITY = Guard.HOLD, Guard.AUTHORITY
+HOLD, LOCK, AUTHORITY = Guard.HOLD, Guard.LOCK, Guard.AUTHORITY
+MAY_WRITE = Right.WRITE
 
 
 def _unit(item: ConfigItem) -> str:
@@ -60,9 +61,9 @@ def _rows_of(item: ConfigItem) -> list[Rpc]:
     of_slot = ControlModeInformation if item.modes else Empty
     # fmt: off
     rows = {
-        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(items.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY),
+        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(items.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY, right=MAY_WRITE),
         "G": Rpc(f"Get{noun}",   READ,  Empty,   message, partial(items.get_item, item),   f"Read the {text}",                        key, unit),
-        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(items.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY),
+        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(items.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY, right=MAY_WRITE),
     }
     # fmt: on
     return [row for verb, row in rows.items() if verb in item.verbs]
@@ -75,21 +76,21 @@ _EXPLICIT = (
     Rpc("ControlModeTopic",            WRITE, NotificationOptions,    NotificationHandle,   notifications.open_mode_topic,        "Open a handle for control mode events"),
     Rpc("Unsubscribe",                 WRITE, NotificationHandle,     Empty,                notifications.unsubscribe,            "Close a handle"),
     Rpc("GetControlMode",              READ,  Empty,                  ControlModeInformation, control_mode.get_control_mode,      "Read the control mode last seen", "control_mode"),
-    Rpc("SetControlMode",              WRITE, ControlModeInformation, Empty,                control_mode.set_control_mode,        "Ask the arm to change its control mode", "control_mode", ttl_ms=control_mode.MODE_TTL_MS, guard=AUTHORITY),
+    Rpc("SetControlMode",              WRITE, ControlModeInformation, Empty,                control_mode.set_control_mode,        "Ask the arm to change its control mode", "control_mode", ttl_ms=control_mode.MODE_TTL_MS, guard=AUTHORITY, right=MAY_WRITE),
     Rpc("GetKinematicHardLimits",      READ,  Empty,                  KinematicLimits,      kinematic_limits.get_hard_limits,     "Read the hard limits", unit="deg"),
     Rpc("GetKinematicSoftLimits",      READ,  ControlModeInformation, KinematicLimits,      kinematic_limits.get_soft_limits,     "Read the soft limits of one mode", unit="deg"),
     Rpc("GetAllKinematicSoftLimits",   READ,  Empty,                  KinematicLimitsList,  kinematic_limits.get_all_soft_limits, "Read the soft limits of the five modes that take them", unit="deg"),
     Rpc("GetDesiredSpeeds",            READ,  Empty,                  DesiredSpeeds,        kinematic_limits.get_desired_speeds,  "Read the desired joystick speeds", unit="deg"),
     Rpc("GetJointLimits",              READ,  Empty,                  JointLimits,          joint_limits.get_limits,              "Read the application limits", "joint_limits", "rad"),
-    Rpc("SetJointLimits",              WRITE, JointLimitsUpdate,      JointLimits,          joint_limits.set_limits,              "Set application limits list by list", "joint_limits", "rad", guard=AUTHORITY),
-    Rpc("SetJointLimit",               WRITE, JointLimitChange,       JointLimits,          joint_limits.set_limit,               "Set application limits of one joint", "joint_limits", "rad", guard=AUTHORITY),
-    Rpc("ResetJointLimits",            WRITE, Empty,                  JointLimits,          joint_limits.reset_limits,            "Reset the application limits to those of the machine", "joint_limits", "rad", guard=AUTHORITY),
+    Rpc("SetJointLimits",              WRITE, JointLimitsUpdate,      JointLimits,          joint_limits.set_limits,              "Set application limits list by list", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("SetJointLimit",               WRITE, JointLimitChange,       JointLimits,          joint_limits.set_limit,               "Set application limits of one joint", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("ResetJointLimits",            WRITE, Empty,                  JointLimits,          joint_limits.reset_limits,            "Reset the application limits to those of the machine", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
     Rpc("GetJointSafety",              READ,  Empty,                  JointSafetyMap,       joint_safety.get_safety,              "Read the JointSafety records", "joint_safety", "rad"),
-    Rpc("SetJointSafety",              WRITE, JointSafetyChange,      JointSafetyMap,       joint_safety.set_safety,              "Set JointSafety records of joints", "joint_safety", "rad", guard=AUTHORITY),
-    Rpc("ClearJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.clear_safety,            "Set JointSafety records to four zeros, which freezes the joints", "joint_safety", "rad", guard=AUTHORITY),
-    Rpc("ResetJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.reset_safety,            "Reset JointSafety records to those of the URDF, or to none", "joint_safety", "rad", guard=AUTHORITY),
+    Rpc("SetJointSafety",              WRITE, JointSafetyChange,      JointSafetyMap,       joint_safety.set_safety,              "Set JointSafety records of joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("ClearJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.clear_safety,            "Set JointSafety records to four zeros, which freezes the joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("ResetJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.reset_safety,            "Reset JointSafety records to those of the URDF, or to none", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
     Rpc("GetJointParameters",          READ,  ParameterNames,         JointParameterMap,    joint_parameters.get_parameters,      "Read the ROS parameters of the joints", "joint_parameters", "rad"),
-    Rpc("SetJointParameters",          WRITE, JointParameterMap,      SetParametersResult,  joint_parameters.set_parameters,      "Set ROS parameters of the joints, all or none", "joint_parameters", "rad", present=joint_parameters.successful, guard=AUTHORITY),
+    Rpc("SetJointParameters",          WRITE, JointParameterMap,      SetParametersResult,  joint_parameters.set_parameters,      "Set ROS parameters of the joints, all or none", "joint_parameters", "rad", present=joint_parameters.successful, guard=AUTHORITY, right=MAY_WRITE),
     Rpc("DescribeJointParameters",     READ,  ParameterNames,         None,                 joint_parameters.describe_parameters, "Types, units and ranges of the ROS parameters", "joint_parameters", "rad"),
     Rpc("Explain",                     READ,  None,                   None,                 explain.explain_limits,               "The layers behind each effective limit: value, source, author, time"),
     Rpc("GetSkeleton",                 READ,  Empty,                  Skeleton,             kinematics.get_skeleton,              "Read the kinematic tree of the arm's skeleton file", unit="rad"),
@@ -98,14 +99,14 @@ _EXPLICIT = (
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first"),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
-    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY),
-    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD),
-    Rpc("ConfirmArm",                  WRITE, None,                   None,                 pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending", guard=HOLD),
-    Rpc(factory.RESTORE_FACTORY,       WRITE, None,                   None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first", guard=AUTHORITY),
-    Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD),
-    Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=HOLD),
-    Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=HOLD),
-    Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave"),
+    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY, right=Right.CONFIRM),
+    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD, right=MAY_WRITE),
+    Rpc("ConfirmArm",                  WRITE, None,                   None,                 pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending", guard=HOLD, right=Right.CONFIRM),
+    Rpc(factory.RESTORE_FACTORY,       WRITE, None,                   None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first", guard=AUTHORITY, right=Right.FACTORY),
+    Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD, right=Right.AUTHORITY),
+    Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=LOCK, right=MAY_WRITE),
+    Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=LOCK, right=MAY_WRITE),
+    Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave", right=MAY_WRITE),
 )
 # fmt: on
 

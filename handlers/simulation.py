@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from handlers.arm_state import ArmState
 from handlers.config_items import ITEMS, ConfigItem
 from handlers.outcome import FaultOrder
-from handlers.plain_params import integer, known_only, plain_params, text
+from handlers.plain_params import integer, known_only, listed, plain_params, text
 from handlers.request import Request
 from schema.arms import Fault, Slot
 from schema.codecs.plain import from_plain
@@ -39,14 +39,14 @@ def _slot(params: Mapping[str, object]) -> tuple[ConfigItem, Slot] | None:
         return None
     item = ITEMS.get(key)
     if item is None:
-        raise BrokerError("unknown_enum", f"params.item: {key[:60]!r} is no item; items: {', '.join(ITEMS)}")
+        raise BrokerError("unknown_enum", f"params.item: {key[:60]!r} is no item; items: {listed(key, ITEMS)}")
     if not item.modes:
         if name:
             raise BrokerError("malformed", f"params.slot: {key} has no slots")
         return item, (key, 0)
     mode = ControlMode.__members__.get(name)
     if mode is None or mode not in item.modes:
-        known = ", ".join(ControlMode(mode).name for mode in item.modes)
+        known = listed(name, (ControlMode(mode).name for mode in item.modes))
         raise BrokerError("unknown_enum", f"params.slot: {name[:60]!r} is no slot of {key}; slots: {known}")
     return item, (key, int(mode))
 
@@ -69,7 +69,7 @@ def sim_fault(state: ArmState, request: Request) -> FaultOrder:
     known_only(params, _NAMES)
     name = text(params, "fault")
     if name not in FAULTS:
-        raise BrokerError("unknown_enum", f"params.fault: {name[:60]!r} is no fault; faults: {', '.join(FAULTS)}")
+        raise BrokerError("unknown_enum", f"params.fault: {name[:60]!r} is no fault; faults: {listed(name, FAULTS)}")
     for_ms = integer(params, "for_ms", 0, LONGEST_MS)
     delay_ms = integer(params, "delay_ms", 0, LONGEST_MS)
     place = _slot(params)

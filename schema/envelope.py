@@ -7,6 +7,8 @@ import msgspec
 
 from schema.messages import Message
 
+Plain = dict[str, Any] | str | None
+"""A value that no message describes, as JSON has it."""
 PAYLOAD_LIMIT = 65_536
 """Largest payload in bytes."""
 LISTS_LIMIT = 4 * 1024 * 1024
@@ -128,13 +130,20 @@ class Author(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventChange(msgspec.Struct, frozen=True, gc=False):
-    """What an event changed. Values are the item's messages; `value_field` names the bare value of a slot."""
+    """What an event changed: messages of an item, or plain values; `value_field` names the bare value of a slot."""
 
     item: str
     slot: str = ""
     value_field: str = ""
-    before: Message | None = None
-    after: Message | None = None
+    before: Message | Plain = None
+    after: Message | Plain = None
+
+
+class Denied(msgspec.Struct, frozen=True, gc=False):
+    """What a REQUEST_DENIED tells of: the kind of the refusals, and how many it stands for."""
+
+    kind: str
+    count: int
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -154,3 +163,4 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     notification: Message | None = None
     change: EventChange | None = None
     reason: str = ""
+    denied: Denied | None = None

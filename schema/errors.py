@@ -139,3 +139,5 @@ class BrokerError(Exception):
         self.retry_after_ms = retry_after_ms
         self.request_id = ""
         """The id of the request, where the envelope could be decoded."""
+        self.told_id = ""
+        """What stands in the place of an id that is none, as far as it is text."""

@@ -12,6 +12,8 @@ class EventClass(enum.StrEnum):
     CONFIG = "config"
     MODE = "mode"
     OUTCOME = "outcome"
+    ADMIN = "admin"
+    """Who may change the arm, which arm it is, and whom the rights refused."""
     NOTICE = "notice"
     """Sent to one handle only."""
 
@@ -37,10 +39,22 @@ CONTROL_MODE_CHANGED = "CONTROL_MODE_CHANGED"
 CHANGE_NOT_APPLIED = "CHANGE_NOT_APPLIED"
 HANDLE_EXPIRED = "HANDLE_EXPIRED"
 
+
+class AdminEvent(enum.StrEnum):
+    """Events of administration."""
+
+    AUTHORITY_CHANGED = "AUTHORITY_CHANGED"
+    ARM_HELD = "ARM_HELD"
+    ARM_RELEASED = "ARM_RELEASED"
+    ARM_CONFIRMED = "ARM_CONFIRMED"
+    REQUEST_DENIED = "REQUEST_DENIED"
+
+
 _OWN = (
     *(EventRow(event.name, EventClass.CONFIG, None) for event in OwnEvent),
     EventRow(CONTROL_MODE_CHANGED, EventClass.MODE, None),
     EventRow(CHANGE_NOT_APPLIED, EventClass.OUTCOME, None),
+    *(EventRow(event.value, EventClass.ADMIN, None) for event in AdminEvent),
     EventRow(HANDLE_EXPIRED, EventClass.NOTICE, None),
 )
 

@@ -11,7 +11,7 @@ from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkConfig
 from broker.service import Service
-from broker.settings import Settings, from_document
+from broker.settings import ANYBODY, RIGHTS, Settings, from_document
 from broker.store.store import Store
 from tests.devices.virtual_loop import VirtualLoop
 from tests.memory_link import BASE, MemoryLink, MirrorLink
@@ -57,6 +57,7 @@ class Plant:
             "sim": {"faults": True, "latency_ms": 0},
             "arm": [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in arms],
             **more,
+            "clients": {ANYBODY: {"rights": list(RIGHTS)}, **more.get("clients", {})},
         }
         self.settings: Settings = from_document(document)
         self.loop = loop

@@ -17,6 +17,7 @@ from broker.accept.admission import (
     request_of,
 )
 from broker.accept.arrival import Arrival, decode, presumed_codec
+from broker.accept.denials import Denials
 from broker.accept.intake import Intake
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.orders import Orders
@@ -26,8 +27,8 @@ from broker.arms.jobs import Waiter, job_of
 from broker.link.mqtt_link import InboundMessage
 from broker.publish.notices import Notices
 from broker.record.ledger import Ledger
-from broker.record.replies import Replies, error_body
-from broker.settings import Settings
+from broker.record.replies import Replies, refusal
+from broker.settings import Settings, Users
 from broker.settle.settler import Settler
 from broker.store.rows import RequestRow
 from broker.topics import Topics, user_of
@@ -59,6 +60,7 @@ class Acceptor:
         orders: Orders,
         notices: Notices,
         quarantine: Quarantine,
+        denials: Denials,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -72,8 +74,9 @@ class Acceptor:
         self._notices = notices
         self._quarantine = quarantine
         self._known_ids = KnownIds(ledger.store)
+        self._denials = denials
         self._sessions = sessions
-        self._settings = settings
+        self.follow(settings)
         self._topics = topics
         self._next_request = next_request
         self._open: deque[Arrival] = deque()
@@ -116,7 +119,7 @@ class Acceptor:
 
     def follow(self, settings: Settings) -> None:
         """Decide by these settings from now on."""
-        self._settings = settings
+        self._settings, self._users = settings, Users(settings)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
         """Answer everything that was decided but could not be committed; it stays unacknowledged."""
@@ -157,11 +160,11 @@ class Acceptor:
             raise BrokerError("shutting_down", "the service is ending; send the same request again")
         session = self._sessions.get(arrival.topic.arm)
         arrival.checked_only = only_checked(arrival, session)
-        expires_us = deadline_us(arrival, self._settings)
-        rpc = method_of(arrival, session)
+        expires_us = deadline_us(arrival, self._users)
+        rpc = method_of(arrival, session, self._sessions)
         check_options(arrival, rpc)
-        check_policy(arrival, rpc, self._settings)
-        check_lock(arrival, rpc, session)
+        check_policy(arrival, rpc, session, self._users)
+        check_lock(arrival, rpc, session, self._users)
         check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
         state = _NOWHERE if session is None else session.state
@@ -204,24 +207,16 @@ class Acceptor:
     def _refusal(self, arrival: Arrival, error: BrokerError) -> Reply:
         arrival.address(self._topics)  # may add its own warning
         session = self._sessions.get(arrival.topic.arm)
-        return Reply(
-            id=arrival.id,
-            arm=arrival.topic.arm,
-            method=arrival.topic.method,
-            ok=False,
-            stage=Stage.REFUSED if error.retry is not Retry.REPEAT else Stage.STORED,
-            final=error.retry not in (Retry.SAME_ID, Retry.REPEAT),
-            rev=session.state.rev if session is not None else 0,
-            seq=session.state.seq if session is not None else 0,
-            at_us=arrival.at_us,
-            error=error_body(error),
-            warnings=tuple(arrival.warnings),
-        )
+        counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
+        topic, warnings = arrival.topic, tuple(arrival.warnings)
+        return refusal(error, counters, arrival.shown_id, topic.arm, topic.method, arrival.at_us, warnings)
 
     def _refuse(self, arrival: Arrival, error: BrokerError) -> None:
         """Answer a refusal; it is remembered unless it asks for the same id again."""
         topic = arrival.topic
         address = arrival.address(self._topics)
+        if error.kind == "not_permitted":
+            self._denials.add(topic, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)
         if arrival.remembered and error.retry is not Retry.SAME_ID and self._known_ids.is_new(arrival):

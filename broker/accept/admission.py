@@ -1,13 +1,18 @@
 """The checks between the envelope and the handler, in the order of the protocol."""
 
+from collections.abc import Iterable
+
 from broker.accept.arrival import Arrival
 from broker.arms.arm_session import ArmSession
-from broker.settings import Settings
+from broker.settings import Settings, Users
 from handlers.authority import check_hold, is_checked_only
 from handlers.items import check_room
 from handlers.request import Request
+from handlers.rights import check_right, may_unlock
 from handlers.rpc import Access, Guard, Rpc
+from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
+from schema.nearest import did_you_mean
 
 AHEAD_US = 5_000_000
 """How far issued_at may lie ahead of the service."""
@@ -16,15 +21,14 @@ VALUE_KINDS = frozenset({"not_finite", "unknown_enum"})
 """What is wrong with values, not with the form of params: it shows first among the checks of the item."""
 
 
-def deadline_us(arrival: Arrival, settings: Settings) -> int:
+def deadline_us(arrival: Arrival, users: Users) -> int:
     """When the request expires, service time in µs; 0 = never.
 
     Raises:
         BrokerError: issued_in_future, expired.
     """
     envelope, rpc = arrival.envelope, arrival.rpc
-    client = settings.clients.get(arrival.topic.user)
-    issued_us = None if client is not None and client.clock == "none" else envelope.issued_at_us
+    issued_us = envelope.issued_at_us if users.has_clock(arrival.topic.user) else None
     if issued_us is not None and issued_us > arrival.at_us + AHEAD_US:
         ahead = (issued_us - arrival.at_us) / 1e6
         raise BrokerError("issued_in_future", f"issued_at: {ahead:.1f} s ahead of the service, at most 5")
@@ -46,17 +50,18 @@ def _after(arrival: Arrival, start_us: int, ttl_ms: int) -> int:
     return end_us
 
 
-def method_of(arrival: Arrival, session: ArmSession | None) -> Rpc:
-    """The row of the method, if the arm exists and can do it, and the params could be decoded.
+def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str]) -> Rpc:
+    """The row of the method, if the arm is one of `arms` and can do it, and the params could be decoded.
 
     Raises:
         BrokerError: unknown_arm, unknown_method, or what is wrong with the params.
     """
     rpc, topic = arrival.rpc, arrival.topic
     if session is None and not (rpc is not None and rpc.any_arm):
-        raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered")
+        raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered{did_you_mean(topic.arm, arms)}")
     if rpc is None:
-        raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}; names are compared byte for byte")
+        hint = did_you_mean(topic.method, RPC_TABLE) or "; names are compared byte for byte"
+        raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}{hint}")
     if session is not None and rpc.name not in session.state.methods and not rpc.any_arm:
         raise BrokerError("unknown_method", f"{topic.arm} cannot do {rpc.name}")
     if arrival.params_error is not None and arrival.params_error.kind not in VALUE_KINDS:
@@ -78,17 +83,14 @@ def check_options(arrival: Arrival, rpc: Rpc) -> None:
         raise BrokerError("unit_mismatch", f"unit: {envelope.unit!r} is asserted, {rpc.name} has {has}")
 
 
-def check_policy(arrival: Arrival, rpc: Rpc, settings: Settings) -> None:
-    """Refuse a write of a user that has no grant for the arm.
+def check_policy(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: Users) -> None:
+    """Refuse what the user has no right to on the arm.
 
     Raises:
         BrokerError: not_permitted.
     """
-    client = settings.clients.get(arrival.topic.user)
-    if rpc.access is not Access.WRITE or client is None or client.arms is None:
-        return
-    if arrival.topic.arm not in client.arms:
-        raise BrokerError("not_permitted", f"{arrival.topic.user} may not change {arrival.topic.arm}")
+    if rpc.right is not None and session is not None:
+        check_right(session.state, rpc, arrival.topic.user, users.grant(arrival.topic.user))
 
 
 def only_checked(arrival: Arrival, session: ArmSession | None) -> bool:
@@ -96,14 +98,17 @@ def only_checked(arrival: Arrival, session: ArmSession | None) -> bool:
     return session is not None and arrival.rpc is not None and is_checked_only(session.state, arrival.rpc)
 
 
-def check_lock(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:
-    """Refuse a write while another user holds the arm.
+def check_lock(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: Users) -> None:
+    """Refuse a write while another user holds the arm, but not the end of the lock by who may end it.
 
     Raises:
         BrokerError: held.
     """
-    if rpc.guard is not Guard.NONE and session is not None:
-        check_hold(session.state, arrival.topic.user, arrival.at_us)
+    if rpc.guard is Guard.NONE or session is None or session.state.hold is None:
+        return
+    user = arrival.topic.user
+    if not may_unlock(session.state, rpc, user, users.grant(user).on(session.arm)):
+        check_hold(session.state, user, arrival.at_us)
 
 
 def check_values(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:

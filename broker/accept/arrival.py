@@ -9,7 +9,7 @@ from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics, is_name
 from handlers.rpc import Access, Rpc
-from schema.codecs import CODECS, codec_for
+from schema.codecs import CODECS, codec_for, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, RequestEnvelope, Warned
@@ -38,9 +38,16 @@ class Arrival:
     params: Message | dict[str, object] | None = None
     params_error: BrokerError | None = None
     id: str = ""
+    told_id: str = ""
+    """What a refused id reads like."""
     checked_only: bool = False
     """Whether a write is only checked, whatever it says of a dry run."""
     warnings: list[Warned] = field(default_factory=list)
+
+    @property
+    def shown_id(self) -> str:
+        """The id that a refusal names."""
+        return self.id or self.told_id
 
     @property
     def remembered(self) -> bool:
@@ -123,8 +130,10 @@ def _decode_envelope(arrival: Arrival) -> None:
     try:
         arrival.envelope = envelope = arrival.codec.decode_request(lifted.payload)
     except BrokerError as error:
-        arrival.id = error.request_id
-        raise
+        payload = message.payload
+        arrival.codec, refusal = taken_back(message.content_type, arrival.codec, payload, error)
+        arrival.id, arrival.told_id = refusal.request_id, refusal.told_id
+        raise refusal from None
     arrival.decoded = True
     arrival.id = envelope.id
     if envelope.padded:

@@ -8,6 +8,7 @@ import msgspec
 from broker.arms.arm_session import ArmSession
 from broker.blobs import unpack
 from broker.publish.notices import Notices
+from broker.record.administration import Administration, asked_by
 from broker.record.ledger import Ledger
 from broker.settle.authority import Authorities
 from broker.settle.parking import Parking
@@ -36,6 +37,7 @@ from schema.codecs.plain import bare
 from schema.codecs.times import format_time
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
+from schema.events import AdminEvent
 from schema.messages import Empty, NotificationHandle
 
 NO_BOUND = (1 << 63) - 1
@@ -54,12 +56,14 @@ class Orders:
         authorities: Authorities,
         parking: Parking,
         confirm_arm: Callable[[ArmSession, Author], None],
+        administration: Administration,
     ) -> None:
         self._ledger = ledger
         self._notices = notices
         self._authorities = authorities
         self._parking = parking
         self._confirm_arm = confirm_arm
+        self._administration = administration
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
@@ -81,7 +85,11 @@ class Orders:
                 self._parking.discard(session, rev, request.author)
                 return Answer({}, Stage.STORED)
             case ArmOrder():
+                before = session.serial
                 self._confirm_arm(session, request.author)
+                self._administration.changed(
+                    session, AdminEvent.ARM_CONFIRMED, request.author, before, session.serial, asked_by(request)
+                )
                 return Answer({}, Stage.STORED)
             case HistoryQuery() | EventsQuery():
                 return self._looked_up(session, order)

@@ -91,11 +91,13 @@ class Fleet:
         state.resolution_rad, state.arm_items = adapter.resolution_rad, adapter.items
         state.sources, state.limits = self._files.sources(arm), None
         self.digests[arm.id] = self._files.digest(arm)
-        self.allow(session)
+        self.allow(session, arm)
 
-    def allow(self, session: ArmSession) -> None:
-        """What the settings say of all arms."""
+    def allow(self, session: ArmSession, arm: ArmSettings) -> None:
+        """What counts without opening an arm anew: what the settings say of all arms, and how far each may go."""
         settings, state = self._settings, session.state
+        state.ceiling = Authority(arm.authority or Authority.CONTROL)
+        state.longest_hold_us = settings.locks.longest_us
         state.strict, state.queue_limit = settings.checks.strict, settings.arm_defaults.queue
         state.faults_allowed = state.adapter == SIMULATED and settings.sim.faults
 

@@ -13,7 +13,7 @@ from broker.clock import Clock
 from broker.conformance.memory_link import MemoryLink, MirrorLink, Published
 from broker.link.mqtt_link import LinkConfig
 from broker.service import Service
-from broker.settings import from_document
+from broker.settings import ANYBODY, RIGHTS, from_document
 from broker.store.store import Store
 from broker.topics import Topics
 from devices.adapter import ArmAdapter, Command, Notice, Snapshot
@@ -125,7 +125,13 @@ class Stage:
     async def _serve(self, model: str) -> None:
         arms = [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in (SUITE, OTHER)]
         settings = from_document(
-            {"root": _ROOT, "store": {"dir": self._directory.name}, "sim": {"latency_ms": 0}, "arm": arms}
+            {
+                "root": _ROOT,
+                "store": {"dir": self._directory.name},
+                "sim": {"latency_ms": 0},
+                "clients": {ANYBODY: {"rights": list(RIGHTS)}},
+                "arm": arms,
+            }
         )
         store = Store.open(Path(settings.data_dir), self._clock.now_us)
         self._opened(store)

@@ -15,6 +15,7 @@ from broker.demo.screen import Screen
 from broker.demo.server import Plan, Server, mqtt_server, plan
 from broker.demo.stage import Stage, StoryError
 from broker.demo.story import MODELS, STORY, Step
+from broker.settings import RIGHTS
 
 ONLINE_S = 30.0
 """How long the service and its arms may take to come up."""
@@ -60,7 +61,8 @@ def _service(server: Server, folder: Path) -> list[str]:
         f'[[arm]]\nid = "{arm}"\nadapter = "simulated"\nmodel = "{model}"\n' for arm, model in MODELS.items()
     )
     data = json.dumps(str(folder / "data"))  # a JSON string is a TOML string
-    text = f'[mqtt]\nurl = "{server.url}"\n[store]\ndir = {data}\n[sim]\nfaults = true\n{arms}'
+    rights = f'[clients."*"]\nrights = {json.dumps(RIGHTS)}\n'
+    text = f'[mqtt]\nurl = "{server.url}"\n[store]\ndir = {data}\n[sim]\nfaults = true\n{rights}{arms}'
     config.write_text(text, encoding="utf-8")
     return [sys.executable, "-m", "broker", "run", "--config", str(config)]
 

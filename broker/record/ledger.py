@@ -23,7 +23,7 @@ from handlers.provenance import NOBODY, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.enums import ControlConfigurationEvent
-from schema.envelope import Author, Event, EventChange
+from schema.envelope import Author, Denied, Event, EventChange
 from schema.events import CONTROL_MODE_CHANGED, EVENTS, EventClass, event_topic
 from schema.messages import (
     ControlConfigurationNotification,
@@ -207,18 +207,18 @@ class Ledger:
         reason: str = "",
         mode: int | None = None,
         to: HandleEntry | None = None,
+        denied: Denied | None = None,
     ) -> Event:
         """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone."""
         state = session.state
         state.seq += 1
         below = event_topic(name)
-        prev = session.heads.get(below, 0)
-        session.heads[below] = state.seq
+        prev, session.heads[below] = session.heads.get(below, 0), state.seq
         at_us = self.clock.now_us()
         event = Event(
             arm=state.arm, epoch=self.epoch, seq=state.seq, prev=prev, rev=rev, at_us=at_us, cause=cause, stage=stage,
             by=by, event=name, request_id=request_id, notification=self._notification(name, at_us, by, mode),
-            change=change, reason=reason,
+            change=change, reason=reason, denied=denied,
         )  # fmt: skip
         body = self._codec.encode_event(event)
         batch = self.store.batch
@@ -267,16 +267,14 @@ class Ledger:
 
     def _notification(self, name: str, at_us: int, by: Author, mode: int | None) -> Message | None:
         """The Kinova message of an event; None for our own events."""
-        user, connection = self._principals.of(by)
-        sec, usec = divmod(at_us, _MICRO)
-        stamp = Timestamp(sec, usec)
-        if name == CONTROL_MODE_CHANGED:
-            known = known_mode(mode or 0)
-            return ControlModeNotification(known, stamp, user, connection)
         row = EVENTS.get(name)
         number = row.number if row is not None else int(name)
-        if number is None:
+        if number is None and name != CONTROL_MODE_CHANGED:
             return None
+        user, connection = self._principals.of(by)
+        stamp = Timestamp(*divmod(at_us, _MICRO))
+        if number is None:
+            return ControlModeNotification(known_mode(mode or 0), stamp, user, connection)
         event = ControlConfigurationEvent(number) if row is not None else number
         return ControlConfigurationNotification(event, stamp, user, connection)
 

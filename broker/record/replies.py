@@ -18,7 +18,7 @@ from schema.codecs import CODECS
 from schema.codecs.plain import from_plain
 from schema.codecs.times import parse_time
 from schema.envelope import ErrorBody, Reply, Stage, Warned
-from schema.errors import BrokerError
+from schema.errors import BrokerError, Retry
 from schema.messages import Empty, Message
 
 EXPIRY_S = 300
@@ -38,6 +38,31 @@ def error_body(error: BrokerError) -> ErrorBody:
         error.retry.value,
         error.violations,
         error.retry_after_ms,
+    )
+
+
+def refusal(
+    error: BrokerError,
+    counters: tuple[int, int],
+    request_id: str,
+    arm: str,
+    method: str,
+    at_us: int,
+    warnings: tuple[Warned, ...],
+) -> Reply:
+    """The reply to a request that is refused, or whose outcome is not known; `counters` are the arm's rev and seq."""
+    return Reply(
+        id=request_id,
+        arm=arm,
+        method=method,
+        ok=False,
+        stage=Stage.REFUSED if error.retry is not Retry.REPEAT else Stage.STORED,
+        final=error.retry not in (Retry.SAME_ID, Retry.REPEAT),
+        rev=counters[0],
+        seq=counters[1],
+        at_us=at_us,
+        error=error_body(error),
+        warnings=warnings,
     )
 
 

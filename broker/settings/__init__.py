@@ -3,10 +3,12 @@
 from broker.settings.load import from_document, load, quick, read
 from broker.settings.places import Fault, KeyPath, Places
 from broker.settings.records import (
+    ANYBODY,
     CHECK_MODES,
     LOG_LEVELS,
     LONGEST_LATENCY_MS,
     REAPPLY,
+    RIGHTS,
     ArmChecks,
     ArmDefaults,
     ArmSettings,
@@ -20,12 +22,16 @@ from broker.settings.records import (
     StoreSettings,
     duration_us,
 )
+from broker.settings.users import SHORT, Users, doubts
 
 __all__ = [
+    "ANYBODY",
     "CHECK_MODES",
     "LOG_LEVELS",
     "LONGEST_LATENCY_MS",
     "REAPPLY",
+    "RIGHTS",
+    "SHORT",
     "ArmChecks",
     "ArmDefaults",
     "ArmSettings",
@@ -40,6 +46,8 @@ __all__ = [
     "SettingsError",
     "SimSettings",
     "StoreSettings",
+    "Users",
+    "doubts",
     "duration_us",
     "from_document",
     "load",

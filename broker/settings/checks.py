@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from broker.settings.client_checks import NAME, client_faults, lock_faults
 from broker.settings.places import Fault, KeyPath
 from broker.settings.records import (
     AUTHORITIES,
@@ -23,7 +24,6 @@ from limits.stack.joints import QUANTITIES
 
 IDENTITIES = ("server-acl", "none")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
-_NAME = "([A-Za-z0-9][A-Za-z0-9._-]{0,62})"
 
 
 def setting_faults(settings: Settings) -> Iterator[Fault]:
@@ -33,13 +33,11 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     except ValueError as error:
         yield Fault(("root",), str(error))
     if not is_name(settings.instance):
-        yield Fault(("instance",), f"instance: {settings.instance!r} is no name {_NAME}")
+        yield Fault(("instance",), f"instance: {settings.instance!r} is no name {NAME}")
     yield from _chosen(("log_level",), "log_level", settings.log_level, LOG_LEVELS)
     yield from _mqtt_faults(settings)
-    for name, client in settings.clients.items():
-        if client.clock not in ("", "none"):
-            text = f"clients.{name}.clock: {client.clock!r}; only 'none' is known"
-            yield Fault(("clients", name, "clock"), text)
+    yield from client_faults(settings)
+    yield from lock_faults(settings)
     if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
         text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
         yield Fault(("sim", "latency_ms"), text)
@@ -83,7 +81,7 @@ def _arm_faults(settings: Settings) -> Iterator[Fault]:
     for index, arm in enumerate(settings.arm):
         path: KeyPath = ("arm", index)
         if not is_name(arm.id):
-            yield Fault((*path, "id"), f"arm.id: {arm.id!r} is no arm id {_NAME}")
+            yield Fault((*path, "id"), f"arm.id: {arm.id!r} is no arm id {NAME}")
         elif (other := seen.get(arm.id.lower())) is not None:
             yield Fault((*path, "id"), f"arm.id: {arm.id!r} and {other!r} are the same or differ only in case")
         seen.setdefault(arm.id.lower(), arm.id)

@@ -14,7 +14,10 @@ from broker.settings.conversion import conversion_faults
 from broker.settings.lines import lines_of
 from broker.settings.places import NOWHERE, KeyPath, Places
 from broker.settings.records import (
+    ANYBODY,
+    RIGHTS,
     ArmSettings,
+    ClientSettings,
     MqttSettings,
     Settings,
     SettingsError,
@@ -134,6 +137,8 @@ def quick(
 ) -> Settings:
     """Settings of the quick form: `arms` simulated arms `sim-0000`... of gen3_7dof on a server that proves nobody.
 
+    Everybody may do everything with them.
+
     Raises:
         SettingsError: they cannot be used.
     """
@@ -143,6 +148,7 @@ def quick(
             mqtt=MqttSettings(url=url),
             store=StoreSettings(str(data)),
             sim=SimSettings(faults, latency_ms),
+            clients={ANYBODY: ClientSettings(rights=RIGHTS)},
             arm=tuple(ArmSettings(f"sim-{number:04d}", "simulated", "gen3_7dof") for number in range(arms)),
         )
     )

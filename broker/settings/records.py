@@ -5,11 +5,15 @@ from pathlib import Path
 
 import msgspec
 
+from handlers.rpc import Right
 from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
 AUTHORITIES = tuple(Authority)
+RIGHTS = tuple(right.value for right in Right)
+ANYBODY = "*"
+"""Stands in `clients` for the users without an entry of their own."""
 LONGEST_LATENCY_MS = 60_000
 REAPPLY = "reapply"
 MQTT_CLIENTS = ("own", "mqttium")
@@ -64,10 +68,27 @@ class SimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One user: `clock = "none"` ignores its issued_at; `arms` are those it may change (absent: all)."""
+    """One user, or "*" for those without an entry; what an entry leaves out counts as "*" says.
+
+    `clock = "none"` ignores its issued_at; `rights` are what it may do beside reading (absent: write), `arms` with
+    which arms: ids, or patterns with `*` and `?` (absent: all); `replies = "short"` is for clients of little memory.
+    """
 
     clock: str = ""
     arms: tuple[str, ...] | None = None
+    rights: tuple[str, ...] | None = None
+    replies: str = ""
+
+
+class LockSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Locks on arms: how long one lasts at most, without being asked for again."""
+
+    longest: str = "12h"
+
+    @property
+    def longest_us(self) -> int:
+        """The time in µs."""
+        return duration_us("locks.longest", self.longest)
 
 
 class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -123,6 +144,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     audit: AuditSettings = AuditSettings()
     sim: SimSettings = SimSettings()
     clients: dict[str, ClientSettings] = {}
+    locks: LockSettings = LockSettings()
     arm_defaults: ArmDefaults = ArmDefaults()
     arm: tuple[ArmSettings, ...] = ()
 

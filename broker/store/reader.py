@@ -44,8 +44,9 @@ _FIND = f"""SELECT {REQUESTS.columns} FROM request
 _BY_NUMBER = f"SELECT {REQUESTS.columns} FROM request WHERE n = ?"
 _HISTORY = f"""SELECT {", ".join(f"change.{name}" for name in PAST.columns.split(", "))}, found.at FROM (
         SELECT n AS number, rev AS at FROM change
-        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR key = ?4) ORDER BY rev DESC LIMIT ?5
-    ) AS found JOIN change ON change.n = found.number ORDER BY found.at DESC"""
+        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR key = ?4)
+        ORDER BY rev DESC, n DESC LIMIT ?5
+    ) AS found JOIN change ON change.n = found.number ORDER BY found.at DESC, found.number DESC"""
 _EVENTS = f"SELECT {EVENTS.columns}, seq FROM event WHERE arm = ? AND seq > ? ORDER BY seq LIMIT ?"
 _ENDS = "SELECT (SELECT min(seq) FROM event WHERE arm = ?1), (SELECT max(seq) FROM event WHERE arm = ?1)"
 _LAST_EVENTS = f"""SELECT {EVENTS.columns}, seq FROM event
@@ -93,21 +94,27 @@ class Reader:
     def history(self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int) -> HistoryPage:
         """Changes of an arm with `after_rev` < rev < `before_rev`, newest first, of one item or all.
 
+        Entries of one revision stand on one page, so that the next can begin before it; where they alone are more than
+        `limit`, the newest are told.
+
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
         bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), key, limit + 1)
         rows = self._rows("change", arm, _HISTORY, bounds)
+        more = len(rows) > limit
+        if more:
+            rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
         changes: list[PastChange] = []
         missing: list[int] = []
-        for *values, rev in rows[:limit]:
+        for *values, rev in rows:
             change = PAST.open(tuple(values))
             if change is not None and (change.rev, change.arm) == (rev, arm):
                 changes.append(change)
             else:
                 missing.append(rev)
                 self.on_damage(Damage("change", arm, f"rev {rev}", DIFFERS))
-        return HistoryPage(changes=changes, more=len(rows) > limit, missing=missing)
+        return HistoryPage(changes=changes, more=more, missing=missing)
 
     def events(self, arm: str, after_seq: int, limit: int, max_bytes: int) -> EventPage:
         """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).

@@ -104,8 +104,10 @@ class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One change, as it was accepted.
 
-    `rev` 0 takes no revision (unchanged); every other one is unique to its arm. `request_n` 0: no request asked for it.
-    `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled; it stands elsewhere.
+    `rev` 0 takes no revision (unchanged); every other one is unique to its arm, but that entries about administration
+    stand at the revision they found. `request_n` 0: no request asked for it.
+    `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled; it stands
+    elsewhere.
     """
 
     n: int

@@ -7,11 +7,13 @@ from schema.codecs.msgpack_codec import MsgpackCodec
 from schema.codecs.protobuf_codec import ProtobufCodec
 from schema.errors import BrokerError
 
-__all__ = ["CODECS", "Codec", "codec_for", "sniff"]
+__all__ = ["CODECS", "Codec", "codec_for", "sniff", "taken_back"]
 
 CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(), MsgpackCodec(), ProtobufCodec())}
 """Codec by content type."""
 
+_NO_REQUEST = frozenset({"malformed", "unknown_field"})
+"""What bytes are refused as that are no protobuf of a request, unless an id could be read in them."""
 _SPACE = b"\t\n\r "
 _MAP_MARKERS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
 
@@ -29,6 +31,23 @@ def codec_for(content_type: str, payload: bytes) -> Codec:
         known = ", ".join(CODECS)
         raise BrokerError("unsupported_codec", f"content type: {quote(content_type)} is none of {known}")
     return codec
+
+
+def taken_back(content_type: str, codec: Codec, payload: bytes, refusal: BrokerError) -> tuple[Codec, BrokerError]:
+    """The codec and the refusal of a payload that cannot be decoded.
+
+    What has no Content Type, looks like no other codec and turns out to be no protobuf either is refused as JSON.
+    """
+    guessed = not content_type and codec is CODECS[ProtobufCodec.content_type]
+    is_request = refusal.kind not in _NO_REQUEST or refusal.request_id
+    if not guessed or is_request:
+        return codec, refusal
+    json_codec = CODECS[JsonCodec.content_type]
+    try:
+        json_codec.decode_request(payload)
+    except BrokerError as of_json:
+        refusal = of_json
+    return json_codec, refusal
 
 
 def sniff(payload: bytes) -> Codec:

@@ -5,7 +5,7 @@ from typing import Any
 from schema.codecs.plain import bare, to_plain
 from schema.codecs.scalars import write_limit
 from schema.codecs.times import format_time
-from schema.envelope import ErrorBody, Event, EventChange, Reply, Violation, Warned
+from schema.envelope import ErrorBody, Event, EventChange, Plain, Reply, Violation, Warned
 from schema.messages import Message
 
 
@@ -108,6 +108,8 @@ def event_document(event: Event) -> dict[str, Any]:
     document["change"] = None if event.change is None else _change(event.change)
     if event.reason:
         document["reason"] = event.reason
+    if event.denied is not None:
+        document["kind"], document["count"] = event.denied.kind, event.denied.count
     return document
 
 
@@ -115,6 +117,10 @@ def _change(change: EventChange) -> dict[str, Any]:
     document: dict[str, Any] = {"item": change.item}
     if change.slot:
         document["slot"] = change.slot
-    document["before"] = bare(change.before, change.value_field)
-    document["after"] = bare(change.after, change.value_field)
+    document["before"] = _value(change.before, change.value_field)
+    document["after"] = _value(change.after, change.value_field)
     return document
+
+
+def _value(value: Message | Plain, value_field: str) -> Any:
+    return bare(value, value_field) if isinstance(value, Message) else value

@@ -17,14 +17,43 @@ TTL_LIMIT_MS = 300_000
 REASON_LIMIT = 200
 """Most characters of a reason."""
 
+ID_MOST = 64
+"""Most characters of an id."""
+ID_NUMBER_END = 1 << 63
+"""Integers below this one can be ids."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNITS = ("deg", "rad")
 
 
+def _id_of(value: object) -> str:
+    """The id that a value is, an integer by its decimal text; empty for what is none, its bounds not looked at."""
+    if type(value) is int:
+        return str(value) if 0 <= value < ID_NUMBER_END else ""
+    return value if type(value) is str else ""
+
+
 def valid_id(value: object) -> str:
-    """The value if it can be the id of a request, else nothing."""
-    return value if isinstance(value, str) and _ID.fullmatch(value) else ""
+    """The id that a value is, if it can be that of a request, else nothing."""
+    text = _id_of(value)
+    return text if _ID.fullmatch(text) else ""
+
+
+def tell_id(refusal: BrokerError, value: object) -> None:
+    """Let a refusal name the id that its request has; what is no id is told as far as it is a text or a number."""
+    refusal.request_id = valid_id(value)
+    text = repr(value) if type(value) in (int, float) else value
+    refusal.told_id = text[:ID_MOST] if type(text) is str else ""
+
+
+def _read_id(value: object) -> str:
+    if type(value) is int:
+        text = _id_of(value)
+        if not text:
+            raise FaultError("bad_request_field", f"{quote(value)} is not between 0 and {ID_NUMBER_END - 1}")
+        return text
+    return read_string(value)
 
 
 def check_id(value: str) -> str:
@@ -105,7 +134,7 @@ def _word_reader(words: type[enum.IntEnum]) -> Callable[[object], enum.IntEnum]:
 
 
 _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "id": ("id", read_string),
+    "id": ("id", _read_id),
     "params": ("params", _read_params),
     "if_rev": ("if_rev", integer_reader(*RANGES[Kind.UINT64])),
     "dry_run": ("dry_run", read_bool),
@@ -132,7 +161,7 @@ def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
         values = _read_fields(document)
     except FaultError as fault:
         refusal = fault.as_refusal()
-        refusal.request_id = valid_id(document.get("id"))
+        tell_id(refusal, document.get("id"))
         raise refusal from None
     return RequestEnvelope(**values, padded=padded)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from schema.errors import BrokerError
+from schema.nearest import did_you_mean
 
 QUOTED = 60
 """Most characters of a value that a message repeats."""
@@ -66,7 +67,9 @@ def step(key: str) -> str:
 
 def unknown_field(key: str, owner: str, known: Iterable[str]) -> FaultError:
     """The fault of a key that `owner`, which has the `known` ones, does not have."""
-    fault = FaultError("unknown_field", f"{owner} has no such field, only: {', '.join(known) or 'none'}")
+    names = tuple(known)
+    text = f"{owner} has no such field, only: {', '.join(names) or 'none'}{did_you_mean(key, names)}"
+    fault = FaultError("unknown_field", text)
     fault.below(step(key))
     return fault
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from schema.codecs.envelope import read_envelope
+from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
@@ -21,7 +21,29 @@ def _no_constant(token: str) -> NoReturn:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=unique_pairs, parse_constant=_no_constant)
-_LENIENT = json.JSONDecoder(object_pairs_hook=list, parse_int=float)
+_LONGEST_INTEGER = 20
+
+
+def _short_integer(digits: str) -> float:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
+
+
+_LENIENT = json.JSONDecoder(object_pairs_hook=list, parse_int=_short_integer)
+
+
+_ENCODINGS = (
+    (b"\xef\xbb\xbf", "a byte-order mark (EF BB BF) stands before the document; send UTF-8 without one"),
+    (b"\xff\xfe", "this is UTF-16 with a byte-order mark (FF FE); send UTF-8"),
+    (b"\xfe\xff", "this is UTF-16 with a byte-order mark (FE FF); send UTF-8"),
+    (b"{\0", "this looks like UTF-16; send UTF-8"),
+    (b"\0{", "this looks like UTF-16, or a NUL stands before the document; send UTF-8"),
+)
+"""What wrong encodings begin with, and words for them."""
+
+
+def _encoding(payload: bytes) -> str:
+    """Words for the encoding that a payload is in by mistake; empty where that is not plain to see."""
+    return next((f": {words}" for start, words in _ENCODINGS if payload.startswith(start)), "")
 
 
 def decode_json(payload: bytes) -> Any:
@@ -34,9 +56,9 @@ def decode_json(payload: bytes) -> Any:
         text = payload.decode()
         document = _STRICT.decode(text)
     except UnicodeDecodeError as error:
-        raise FaultError("malformed", f"no UTF-8 at byte {error.start}") from None
+        raise FaultError("malformed", f"no UTF-8 at byte {error.start}{_encoding(payload)}") from None
     except json.JSONDecodeError as error:
-        raise FaultError("malformed", f"no JSON at character {error.pos}: {error.msg}") from None
+        raise FaultError("malformed", f"no JSON at character {error.pos}: {error.msg}{_encoding(payload)}") from None
     except RecursionError:
         raise FaultError("malformed", f"nested deeper than {DEPTH_LIMIT}") from None
     except ValueError:
@@ -46,12 +68,12 @@ def decode_json(payload: bytes) -> Any:
     return document
 
 
-def _find_id(payload: bytes) -> str:
-    """The id of a request that breaks a rule, if it can be read all the same."""
+def _find_id(payload: bytes) -> object:
+    """What stands as the id of a request that breaks a rule, if it can be read all the same; else None."""
     try:
         return readable_id(_LENIENT.decode(payload.decode()))
     except (ValueError, RecursionError):
-        return ""
+        return None
 
 
 class JsonCodec(PlainCodec):
@@ -74,7 +96,7 @@ class JsonCodec(PlainCodec):
             document = decode_json(document_bytes)
         except FaultError as fault:
             refusal = fault.as_refusal()
-            refusal.request_id = _find_id(document_bytes)
+            tell_id(refusal, _find_id(document_bytes))
             raise refusal from None
         return read_envelope(document, padded=len(document_bytes) != len(payload))
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import msgpack
 import msgspec
 
-from schema.codecs.envelope import read_envelope
+from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
@@ -58,14 +58,14 @@ def _decode(payload: bytes) -> Any:
     return document
 
 
-def _find_id(payload: bytes) -> str:
-    """The id of a request that breaks a rule, if it can be read all the same."""
+def _find_id(payload: bytes) -> object:
+    """What stands as the id of a request that breaks a rule, if it can be read all the same; else None."""
     try:
         return readable_id(
             msgpack.unpackb(payload, raw=False, object_pairs_hook=list, ext_hook=_any_extension, **_BOUNDS)
         )
     except ValueError:
-        return ""
+        return None
 
 
 class MsgpackCodec(PlainCodec):
@@ -87,7 +87,7 @@ class MsgpackCodec(PlainCodec):
             document = _decode(payload)
         except FaultError as fault:
             refusal = fault.as_refusal()
-            refusal.request_id = _find_id(payload)
+            tell_id(refusal, _find_id(payload))
             raise refusal from None
         return read_envelope(document)
 

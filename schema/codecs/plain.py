@@ -12,6 +12,7 @@ from schema.codecs import scalars
 from schema.codecs.faults import FaultError, quote, step, unknown_field, wrong_type
 from schema.fields import Field, Kind, fields_of
 from schema.messages import Message
+from schema.nearest import did_you_mean
 
 Convert = Callable[[Any], Any]
 
@@ -112,7 +113,8 @@ def _read_enum(cls: Any) -> Convert:
             wrong_type(value, f"a name of {cls.__name__}")
         member = members.get(value)
         if member is None:
-            raise FaultError("unknown_enum", f"{quote(value)} is no {cls.__name__}")
+            hint = did_you_mean(value, members)
+            raise FaultError("unknown_enum", f"{quote(value)} is no {cls.__name__}{hint}")
         return member
 
     return read

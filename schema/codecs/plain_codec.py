@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from schema.codecs.documents import event_document, reply_document
-from schema.codecs.envelope import valid_id
 from schema.codecs.faults import FaultError, quote
 from schema.codecs.plain import from_plain
 from schema.codecs.tree import check_tree
@@ -80,9 +79,9 @@ def unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def readable_id(pairs: object) -> str:
-    """The one valid id among the pairs of a request that breaks a rule somewhere; empty if there is none."""
+def readable_id(pairs: object) -> object:
+    """What stands as the one id among the pairs of a request that breaks a rule somewhere; None if there is none."""
     if type(pairs) is not list:
-        return ""
+        return None
     ids = [pair[1] for pair in pairs if type(pair) is tuple and pair[0] == "id"]
-    return valid_id(ids[0]) if len(ids) == 1 else ""
+    return ids[0] if len(ids) == 1 else None

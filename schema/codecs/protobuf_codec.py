@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, valid_id
+from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
@@ -14,7 +14,7 @@ from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
 from schema.codecs.registry import MESSAGES
-from schema.envelope import ErrorBody, Event, Reply, RequestEnvelope, View, Violation, Wait, Warned
+from schema.envelope import ErrorBody, Event, Plain, Reply, RequestEnvelope, View, Violation, Wait, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
@@ -43,13 +43,13 @@ class ProtobufCodec:
         request_id = ""
         try:
             request = parse(payload, wire.Request)
-            request_id = valid_id(request.id)
+            request_id = request.id
             refuse_unknown(request, payload)
         except FaultError as fault:
             refusal = fault.as_refusal()
-            refusal.request_id = request_id
+            tell_id(refusal, request_id)
             raise refusal from None
-        return _read_request(request, request_id)
+        return _read_request(request)
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""
@@ -138,6 +138,8 @@ class ProtobufCodec:
             message.change.slot = change.slot
             message.change.before = _message_bytes(change.before)
             message.change.after = _message_bytes(change.after)
+        if event.denied is not None:
+            message.kind, message.count = event.denied.kind, event.denied.count
         return message.SerializeToString()
 
     def encode_document(self, document: dict[str, Any]) -> bytes:
@@ -145,7 +147,7 @@ class ProtobufCodec:
         return _encode_json(document)
 
 
-def _read_request(request: wire.Request, request_id: str) -> RequestEnvelope:
+def _read_request(request: wire.Request) -> RequestEnvelope:
     """The envelope of a request.
 
     Raises:
@@ -155,7 +157,7 @@ def _read_request(request: wire.Request, request_id: str) -> RequestEnvelope:
         _check_fields(request)
     except FaultError as fault:
         refusal = fault.as_refusal()
-        refusal.request_id = request_id
+        tell_id(refusal, request.id)
         raise refusal from None
     return RequestEnvelope(
         id=request.id,
@@ -212,7 +214,7 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 """The fields with bounds narrower than their types; zero and empty mean absent."""
 
 
-def _message_bytes(value: Message | dict[str, Any] | None) -> bytes:
+def _message_bytes(value: Message | Plain) -> bytes:
     """The bytes of a message; the JSON of a plain document, or of a record without a proto; nothing of None."""
     if value is None:
         return b""

@@ -13,6 +13,7 @@ ADDRESSES = {
     "configEvent": "plant/cell/v1/evt/{arm}/config/{event}",
     "modeEvent": "plant/cell/v1/evt/{arm}/mode",
     "outcomeEvent": "plant/cell/v1/evt/{arm}/outcome",
+    "adminEvent": "plant/cell/v1/evt/{arm}/admin",
     "state": "plant/cell/v1/state/{arm}/{document}",
     "service": "plant/cell/v1/svc/{instance}",
     "deviceBirth": "plant/cell/v1/dev/{arm}/birth",

@@ -16,7 +16,7 @@ from tests.mosquitto import SHIPPED, Mosquitto
 ROOT = "armbroker/v1"
 NOT_AUTHORIZED = 0x87
 PUBLIC = (
-    *(f"evt/r12/{tail}" for tail in ("config/GRAVITY_VECTOR_CHANGED", "mode", "outcome")),
+    *(f"evt/r12/{tail}" for tail in ("config/GRAVITY_VECTOR_CHANGED", "mode", "outcome", "admin")),
     *(f"state/r12/{document}" for document in ("config", "reported", "mode", "effective", "presence")),
     *("meta/service", "meta/errors", "meta/asyncapi", "meta/factsheet/r12", "svc/main"),
 )
@@ -108,6 +108,11 @@ async def test_a_user_may_publish_nothing_else(links: Links, plant: Mosquitto) -
             await old.publish(f"{ROOT}/{topic}", "{}", qos=1)
         await old.publish(f"{ROOT}/req/alice/plc-3/r12/WhoAmI", "barrier", qos=1)
     assert (await take(service.messages(), 1))[0].payload == b"barrier"
+
+
+async def test_the_account_of_an_arm_sends_no_requests(links: Links) -> None:
+    arm = await links.open("r12", "r12-agent")
+    assert await outcome(arm, "req/r12/r12-agent/r13/GetGravityVector") == NOT_AUTHORIZED
 
 
 async def test_an_arm_speaks_for_itself_alone_and_hears_its_commands(links: Links, plant: Mosquitto) -> None:

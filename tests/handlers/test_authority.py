@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handlers.arm_state import ArmState, Hold
+from handlers.arm_state import LONGEST_HOLD_US, ArmState, Hold
 from handlers.authority import barring, below_control, check_hold, checked, hold_document, is_checked_only
 from handlers.outcome import AuthorityOrder, FaultOrder, HoldOrder, Proposal, ReleaseOrder
 from handlers.rpc_table import RPC_TABLE
@@ -59,12 +59,41 @@ def test_what_the_params_must_not_be(method: str, params: dict[str, object], kin
     assert text in error.message
 
 
-def test_a_lock_ends_when_told_or_has_no_end() -> None:
-    assert decide(arm(), "HoldArm", {"reason": "gripper change"}) == HoldOrder("gripper change", 0)
-    assert decide(arm(), "HoldArm", {}, reason="gripper change") == HoldOrder("gripper change", 0)
+def test_a_lock_ends_when_told_or_after_the_longest_time() -> None:
+    last_us = AT_US + LONGEST_HOLD_US
+    assert decide(arm(), "HoldArm", {"reason": "gripper change"}) == HoldOrder("gripper change", last_us)
+    assert decide(arm(), "HoldArm", {}, reason="gripper change") == HoldOrder("gripper change", last_us)
     params: dict[str, object] = {"reason": "x", "until": "2023-11-14T22:13:20.123457Z"}
     assert decide(arm(), "HoldArm", params) == HoldOrder("x", AT_US + 1)
     assert decide(arm(hold=HOLD), "ReleaseArm", {}) == ReleaseOrder()
+
+
+def test_no_lock_lasts_longer_than_the_settings_allow() -> None:
+    state = arm()
+    state.longest_hold_us = 5_400_000_000
+    params: dict[str, object] = {"reason": "x", "until": "2023-11-14T23:43:20.123456Z"}
+    assert decide(state, "HoldArm", params) == HoldOrder("x", AT_US + 5_400_000_000)
+    params["until"] = "2023-11-14T23:43:20.123457Z"
+    with pytest.raises(
+        BrokerError, match=r"after 2023-11-14T23:43:20\.123456Z, when the longest lock ends \(1.5 h\)"
+    ) as caught:
+        decide(state, "HoldArm", params)
+    assert (caught.value.kind, caught.value.name) == ("out_of_limits", "VALUE_IS_ABOVE_MAXIMUM")
+
+
+@pytest.mark.parametrize("ceiling", Authority)
+@pytest.mark.parametrize("wanted", Authority)
+def test_the_authority_of_the_settings_is_a_ceiling(ceiling: Authority, wanted: Authority) -> None:
+    state = arm()
+    state.ceiling = ceiling
+    if list(Authority).index(wanted) <= list(Authority).index(ceiling):
+        assert decide(state, "SetAuthority", {"authority": wanted}) == AuthorityOrder(wanted, "")
+    else:
+        with pytest.raises(
+            BrokerError, match=f"{wanted} is above {ceiling}, which the settings name for r12"
+        ) as caught:
+            decide(state, "SetAuthority", {"authority": wanted})
+        assert caught.value.kind == "not_permitted"
 
 
 def test_a_lock_bars_everybody_but_its_holder_until_its_end() -> None:

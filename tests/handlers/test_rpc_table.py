@@ -92,7 +92,8 @@ def test_writes_are_pinned() -> None:
 def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
     guards = {guard: {name for name, rpc in RPC_TABLE.items() if rpc.guard is guard} for guard in Guard}
     held = ACCESS | {"DiscardPending", "ConfirmArm"}
-    assert guards[Guard.HOLD] == held
+    assert guards[Guard.LOCK] == {"HoldArm", "ReleaseArm"}
+    assert guards[Guard.HOLD] == held - guards[Guard.LOCK]
     assert guards[Guard.AUTHORITY] == WRITES - UNGUARDED - held
     assert guards[Guard.NONE] >= UNGUARDED
 

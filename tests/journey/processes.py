@@ -23,6 +23,8 @@ dir = "{data}"
 [sim]
 faults = true
 latency_ms = {latency_ms}
+[clients."*"]
+rights = ["write", "authority", "confirm", "factory", "unlock"]
 {more}
 """
 

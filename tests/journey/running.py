@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from broker.app import run_once
 from broker.clock import Clock
-from broker.settings import Settings, from_document
+from broker.settings import ANYBODY, RIGHTS, Settings, from_document
 from tests.links import peer
 
 START_S = 30.0
@@ -22,6 +22,7 @@ def settings_of(url: str, root: str, data: Path, arms: list[str], **more: Any) -
         "mqtt": {"url": url, "client_id": f"service-{root}"},
         "store": {"dir": str(data)},
         "sim": {"faults": True, "latency_ms": 0},
+        "clients": {ANYBODY: {"rights": list(RIGHTS)}},
         "arm": [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in arms],
     }
     for table, value in more.items():

@@ -90,7 +90,7 @@ def test_what_was_only_checked_is_not_remembered(tmp_path: Path) -> None:
         plant.link.deliver(f"req/u/c/r1/{SET}", b"{}")
         missing = await plant.reply("_")
         assert missing["error"]["kind"] == "id_missing"
-        await plant.call("r1", "SetAuthority", {"authority": "control"})
+        plant.session().state.authority = Authority.CONTROL
         for name in ("a", "b"):
             reply = await plant.call("r1", SET, VALUE, id=name)
             assert (reply["stage"], "duplicate" in reply) == ("applied", False)
@@ -182,7 +182,7 @@ def test_a_held_arm_takes_the_writes_of_its_holder_alone(tmp_path: Path) -> None
         assert (await plant.call("r1", SET, LOOSER, user="bob"))["stage"] == "applied"
         assert (await plant.call("r1", "ReleaseArm", user="ann"))["error"]["kind"] == "revision_conflict"
 
-    play(tmp_path, scenario)
+    play(tmp_path, scenario, clients={"bob": {"rights": ["write", "authority", "confirm", "factory"]}})
 
 
 def test_a_lock_shows_before_what_is_wrong_with_the_values(tmp_path: Path) -> None:
@@ -335,10 +335,11 @@ def test_what_a_start_finds_waits_for_the_authority(tmp_path: Path, authority: s
         async with Plant(copy, arm=named) as plant:
             await plant.turn(30.0)
             assert len(pending(plant)) == 2
-            await plant.call("r1", "SetAuthority", {"authority": "control"})
+            plant.service._authorities.follow_settings(plant.session(), Authority.CONTROL)
             await plant.turn(5.0)
             assert pending(plant) == []
             assert sorted(event["event"] for event in plant.events()) == [
+                "AUTHORITY_CHANGED",
                 "JOINT_SPEED_SOFT_LIMITS_CHANGED",
                 "TWIST_LINEAR_SOFT_LIMIT_CHANGED",
             ]

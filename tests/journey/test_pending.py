@@ -516,7 +516,7 @@ def test_a_change_that_may_not_be_written_for_now_waits_without_a_word_each_time
             await back(plant)
             (entry,) = await pending(plant, bool)
             assert entry["state"] == "accepted"
-            assert plant.events() == []
+            assert [event["event"] for event in plant.events()] == ["AUTHORITY_CHANGED"]
             assert (await plant.call("r1", "SetAuthority", {"authority": "control"}))["ok"]
             assert (await plant.document(CHANGED, anything))["request_id"] == "u/c/a"
 

@@ -103,7 +103,7 @@ async def test_arms_under_load_notice_nothing_of_a_reload(process: ServiceProces
         load = Load()
         async with asyncio.TaskGroup() as tasks:
             for arm in BUSY:
-                client = await stack.enter_async_context(Client(process.port, process.root, arm, arm))
+                client = await stack.enter_async_context(Client(process.port, process.root, "load", f"load-{arm}"))
                 await client.subscribe()
                 tasks.create_task(load.keep_busy(client, arm))
             await load.go_on()

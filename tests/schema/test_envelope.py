@@ -31,7 +31,7 @@ def test_numbers_of_the_armbroker_messages() -> None:
         "id arm method ok stage final result error warnings rev seq duplicate in_force at_us reported_at_us desired "
         "pending_rev mode_seen_at_us"
     )
-    event = "arm epoch seq prev rev at_us cause stage request_id by event notification change reason"
+    event = "arm epoch seq prev rev at_us cause stage request_id by event notification change reason kind count"
     assert found == {
         "Request": dict(enumerate(request.split(), 1)),
         "Reply": dict(enumerate(reply.split(), 1)),

@@ -32,6 +32,9 @@ OWN = {
     "JOINT_PARAMETERS_CHANGED": EventClass.CONFIG,
     "CONTROL_MODE_CHANGED": EventClass.MODE,
     "CHANGE_NOT_APPLIED": EventClass.OUTCOME,
+    **dict.fromkeys(
+        ("AUTHORITY_CHANGED", "ARM_HELD", "ARM_RELEASED", "ARM_CONFIRMED", "REQUEST_DENIED"), EventClass.ADMIN
+    ),
     "HANDLE_EXPIRED": EventClass.NOTICE,
 }
 
@@ -55,6 +58,7 @@ def test_name_of_a_number(number: int, name: str) -> None:
         ("JOINT_LIMITS_CHANGED", "config/JOINT_LIMITS_CHANGED"),
         ("CONTROL_MODE_CHANGED", "mode"),
         ("CHANGE_NOT_APPLIED", "outcome"),
+        ("REQUEST_DENIED", "admin"),
         ("15", "config/15"),
     ],
 )

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from broker.accept.admission import AHEAD_US, check_options, check_policy, deadline_us
+from broker.accept.admission import AHEAD_US, check_options, deadline_us
 from broker.accept.arrival import Arrival, presumed_codec
 from broker.link.mqtt_link import InboundMessage
-from broker.settings import from_document
+from broker.settings import Users, from_document
 from broker.topics import RequestTopic
 from handlers.rpc_table import RPC_TABLE
 from schema.envelope import RequestEnvelope
 from schema.errors import BrokerError
 
 NOW_US = 1_800_000_000_000_000
-SETTINGS = from_document({"clients": {"plc": {"clock": "none"}, "bob": {"arms": ["r1"]}}})
+USERS = Users(from_document({"clients": {"plc": {"clock": "none"}}}))
 
 
 def arrival(
@@ -48,7 +48,7 @@ def arrival(
     ],
 )
 def test_when_a_request_expires(given: dict[str, Any], expected_us: int) -> None:
-    assert deadline_us(arrival(**given), SETTINGS) == expected_us
+    assert deadline_us(arrival(**given), USERS) == expected_us
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_when_a_request_expires(given: dict[str, Any], expected_us: int) -> None
 )
 def test_what_is_too_late_or_too_early(given: dict[str, Any], kind: str) -> None:
     with pytest.raises(BrokerError) as caught:
-        deadline_us(arrival(**given), SETTINGS)
+        deadline_us(arrival(**given), USERS)
     assert caught.value.kind == kind
 
 
@@ -77,13 +77,3 @@ def test_options_that_do_not_exist_or_do_not_fit() -> None:
         with pytest.raises(BrokerError) as caught:
             check_options(arrival(**given), rpc)
         assert caught.value.kind == kind
-
-
-def test_a_user_changes_only_the_arms_that_are_granted() -> None:
-    write, read = RPC_TABLE["SetGravityVector"], RPC_TABLE["GetGravityVector"]
-    check_policy(arrival(user="bob"), write, SETTINGS)
-    check_policy(arrival(user="ann", arm="r2"), write, SETTINGS)
-    check_policy(arrival(user="bob", arm="r2"), read, SETTINGS)
-    with pytest.raises(BrokerError) as caught:
-        check_policy(arrival(user="bob", arm="r2"), write, SETTINGS)
-    assert caught.value.kind == "not_permitted"

@@ -200,7 +200,7 @@ def test_what_holds_for_all_arms_counts_at_once(tmp_path: Path) -> None:
         assert (state.strict, state.queue_limit, state.faults_allowed) == (True, 7, False)
         service = await plant.document("meta/service", lambda document: document["limits"]["queue"] == 7, after)
         assert service["root"] == "armbroker"
-        assert {each for each in topics(plant, "r1", after) if not each.startswith("res/")} == set()
+        assert {each for each in topics(plant, "r1", after) if not each.startswith("res/")} == {"evt/r1/admin"}
 
     play(tmp_path, scenario)
 

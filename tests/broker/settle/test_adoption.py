@@ -70,7 +70,9 @@ def test_the_arm_that_answers_is_adopted_and_what_was_pending_is_discarded(tmp_p
         assert [(event["cause"], event["request_id"]) for event in plant.events()[1:]] == [
             ("discarded", "u/c/a"),
             ("discarded", "u/c/b"),
+            ("applied", f"u/c/{reply['id']}"),
         ]
+        assert (plant.events()[-1]["event"], plant.events()[-1]["change"]["after"]) == ("ARM_CONFIRMED", "ANOTHER")
         again = await plant.call("r1", SET, value(0.25), id="a")
         assert (again["stage"], again["error"]["kind"]) == ("refused", "held")
         assert "u/c, who confirmed another arm, discarded it" in again["error"]["message"]
@@ -183,7 +185,7 @@ def test_a_change_whose_outcome_the_other_arm_cannot_tell_is_discarded_too(tmp_p
         await swap(plant)
         assert (await plant.reply(lost))["error"]["kind"] == "outcome_unknown"
         await plant.call("r1", "ConfirmArm")
-        told = [(event["request_id"], event["cause"]) for event in plant.events() if event["cause"] != "foreign"]
+        told = [(event["request_id"], event["cause"]) for event in plant.events() if event["cause"] == "discarded"]
         assert told == [(f"u/c/{lost}", "discarded"), (f"u/c/{behind}", "discarded")]
         await plant.turn(10.0)
         assert (plant.session().jobs, plant.session().state.unsettled) == (type(plant.session().jobs)(), 0)

@@ -29,6 +29,11 @@ def audits(plant: Plant, decision: str) -> list[dict[str, Any]]:
     return [entry for (body,) in rows if (entry := json.loads(body)).get("decision") == decision]
 
 
+def admin(plant: Plant) -> list[dict[str, Any]]:
+    """What was told of administration."""
+    return [each.document for each in plant.link.published if each.topic == "evt/r1/admin"]
+
+
 def until(seconds: float) -> str:
     """A time after virtual time 0."""
     return format_time(START_US + int(seconds * 1e6))
@@ -70,18 +75,26 @@ def test_presence_and_factsheet_show_authority_and_lock(tmp_path: Path) -> None:
 
 def test_a_stored_authority_counts_until_the_settings_name_another(tmp_path: Path) -> None:
     async def whole() -> None:
-        async with Plant(tmp_path, arm=OBSERVED) as plant:
-            assert plant.session().state.authority is Authority.OBSERVE
-            await plant.call("r1", "SetAuthority", {"authority": "control"})
-        async with Plant(tmp_path, arm=OBSERVED) as plant:
-            assert plant.session().state.authority is Authority.CONTROL
         async with Plant(tmp_path, ["r1"]) as plant:
             assert plant.session().state.authority is Authority.CONTROL
+            await plant.call("r1", "SetAuthority", {"authority": "advise"})
+        async with Plant(tmp_path, ["r1"]) as plant:
+            assert plant.session().state.authority is Authority.ADVISE
+            assert admin(plant) == []
+        async with Plant(tmp_path, arm=OBSERVED) as plant:
+            assert plant.session().state.authority is Authority.OBSERVE
             await plant.committed()
             assert meta(plant, "authority/r1") is None
             assert audits(plant, "authority")[-1]["by"] == "settings"
-        async with Plant(tmp_path, arm=OBSERVED) as plant:
-            assert plant.session().state.authority is Authority.OBSERVE
+            (event,) = admin(plant)
+            assert (event["event"], event["change"]["before"], event["change"]["after"]) == (
+                "AUTHORITY_CHANGED",
+                "advise",
+                "observe",
+            )
+            assert event["by"] == {"user": "@settings", "connection": "file", "proven": True}
+        async with Plant(tmp_path, ["r1"]) as plant:
+            assert plant.session().state.authority is Authority.CONTROL
 
     run(whole)
 
@@ -164,5 +177,87 @@ def test_another_takes_a_lock_whose_end_is_reached_before_its_timer(tmp_path: Pa
         hold = plant.session().state.hold
         assert hold is not None
         assert (hold.by.user, hold.since_us >= START_US + 61_000_000) == ("bob", True)
+
+    play(tmp_path, scenario)
+
+
+def test_each_act_of_administration_is_an_event_an_entry_of_the_history_and_to_be_fetched(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        ids = [
+            (await plant.call("r1", "SetAuthority", {"authority": "advise", "reason": "night"}))["id"],
+            (await plant.call("r1", "HoldArm", {**HELD, "until": until(60)}))["id"],
+            (await plant.call("r1", "ReleaseArm", reason="done"))["id"],
+        ]
+        await plant.call("r1", "HoldArm", {**HELD, "until": until(61)})
+        await plant.turn(70)
+        events = admin(plant)
+        assert [event["event"] for event in events] == [
+            "AUTHORITY_CHANGED", "ARM_HELD", "ARM_RELEASED", "ARM_HELD", "ARM_RELEASED",
+        ]  # fmt: skip
+        assert [event["reason"] for event in events] == [
+            "night", "gripper change", "done", "gripper change", "its end was reached",
+        ]  # fmt: skip
+        assert [event.get("request_id") for event in events[:3]] == [f"u/c/{one}" for one in ids]
+        assert [event["by"]["user"] for event in events] == ["u"] * 4 + ["@service"]
+        assert [event["prev"] for event in events] == [0, *(event["seq"] for event in events[:-1])]
+        assert [event["notification"] for event in events] == [None] * 5
+        assert (events[0]["change"]["item"], events[0]["change"]["before"]) == ("authority", "control")
+        assert (events[2]["change"]["before"]["until"], events[2]["change"]["after"]) == (until(60), None)
+        fetched = (await plant.call("r1", "GetEvents", {"after_seq": 0}))["result"]["events"]
+        assert [event for event in fetched if event in events] == events
+        history = (await plant.call("r1", "GetHistory"))["result"]["changes"]
+        assert [entry["seq"] for entry in history] == [event["seq"] for event in reversed(events)]
+        only = (await plant.call("r1", "GetHistory", {"item": "authority"}))["result"]["changes"]
+        assert [(entry["method"], entry["before"], entry["after"], entry["reason"]) for entry in only] == [
+            ("SetAuthority", "control", "advise", "night")
+        ]
+
+    play(tmp_path, scenario)
+
+
+def test_who_may_unlock_ends_or_takes_over_the_lock_of_another(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for method, params in (("ReleaseArm", {}), ("HoldArm", {"reason": "mine now"})):
+            await plant.call("r1", "HoldArm", HELD)
+            assert (await plant.call("r1", method, params, user="bob"))["error"]["kind"] == "held"
+            assert (await plant.call("r1", method, params, user="chief"))["ok"]
+        hold = plant.session().state.hold
+        assert hold is not None
+        assert hold.by.user == "chief"
+        assert (await plant.call("r1", SET, VALUE))["error"]["kind"] == "held"
+        assert [event["by"]["user"] for event in admin(plant)] == ["u", "chief", "u", "chief"]
+
+    clients = {"bob": {"rights": ["write"]}, "chief": {"rights": ["unlock"]}}
+    play(tmp_path, scenario, clients=clients)
+
+
+def test_a_lock_without_an_end_of_an_older_store_gets_the_longest(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with Plant(tmp_path) as plant:
+            row = json.dumps({"by": {"user": "u", "connection": "c", "proven": True}, "reason": "old", "since_us": 5})
+            plant.store.batch.set_meta("hold/r1", row)
+            plant.store.flush_soon()
+            await plant.committed()
+        async with Plant(tmp_path, locks={"longest": "90s"}) as plant:
+            hold = plant.session().state.hold
+            assert hold is not None
+            assert 80_000_000 <= hold.until_us - START_US <= 100_000_000
+            await plant.turn(100.0)
+            assert plant.session().state.hold is None
+
+    run(whole)
+
+
+def test_a_lower_ceiling_counts_at_a_reload(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        session = plant.session()
+        session.state.ceiling = Authority.ADVISE
+        plant.service._authorities.follow_settings(session, session.file_authority)
+        assert session.state.authority is session.file_authority
+        assert [event["by"]["user"] for event in await told(plant)] == ["@settings"]
+
+    async def told(plant: Plant) -> list[dict[str, Any]]:
+        await plant.committed()
+        return admin(plant)
 
     play(tmp_path, scenario)

@@ -36,8 +36,8 @@ def limit(number: float, mode: ControlMode = JOYSTICK) -> TwistLinearSoftLimit:
 
 
 def causes(plant: Plant) -> list[str]:
-    """The causes of the events so far."""
-    return [event["cause"] for event in plant.events()]
+    """The causes of the events about values so far."""
+    return [event["cause"] for event in plant.events() if event["change"]["item"] != "authority"]
 
 
 def test_what_another_writer_loosened_is_written_again_as_a_change_of_our_own(tmp_path: Path) -> None:

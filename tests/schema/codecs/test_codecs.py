@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schema.codecs import CODECS, Codec, codec_for, sniff
+from schema.codecs import CODECS, Codec, codec_for, sniff, taken_back
 from schema.codecs.plain import to_plain
 from schema.codecs.protobuf import encode_message
 from schema.codecs.registry import MESSAGES
@@ -153,3 +153,49 @@ def test_no_protobuf_request_with_a_good_id_looks_like_another_codec(request_id:
 def test_no_field_of_a_request_looks_like_another_codec(number: int) -> None:
     for wire_type in (0, 2):
         assert sniff(bytes([number << 3 | wire_type, 1, 0x7B])).name == "protobuf"
+
+
+def refused(payload: bytes, content_type: str = "") -> tuple[str, BrokerError]:
+    """The name of the codec of the refusal, and the refusal."""
+    codec = codec_for(content_type, payload)
+    with pytest.raises(BrokerError) as caught:
+        codec.decode_request(payload)
+    codec, error = taken_back(content_type, codec, payload, caught.value)
+    return codec.name, error
+
+
+TEXT = b'{"id":"a1","params":{}}'
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\xef\xbb\xbf" + TEXT,
+        b"\0" + TEXT,
+        TEXT.decode().encode("utf-16"),
+        TEXT.decode().encode("utf-16-be"),
+        b"[1]",
+        json.dumps(TEXT.decode()).encode(),
+        b"hello",
+        b"hi",
+        b"<request id='a1'/>",
+        b"\x93\x01\x02\x03",
+        b"\x1f\x8b\x08\x00",
+        b"42",
+        b"null",
+        b"\xff",
+    ],
+)
+def test_what_is_of_no_codec_is_refused_as_json(payload: bytes) -> None:
+    codec, error = refused(payload)
+    assert (codec, error.kind, error.request_id) == ("json", "malformed", "")
+
+
+def test_what_is_plainly_of_a_codec_is_refused_in_it() -> None:
+    unknown = wire.Request(id="7-1").SerializeToString() + b"\x78\x01"
+    assert (refused(unknown)[0], refused(unknown)[1].kind) == ("protobuf", "unknown_field")
+    no_time = wire.Request(issued_at_ms=-1).SerializeToString()
+    assert (refused(no_time)[0], refused(no_time)[1].kind) == ("protobuf", "bad_request_field")
+    assert refused(b"\x81\xa2id")[0] == "msgpack"
+    assert refused(b"hello", "application/x-protobuf")[0] == "protobuf"
+    assert refused(b"{")[0] == "json"

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from schema.codecs.documents import error_document, event_document, reply_document
-from schema.envelope import Event, Reply, Stage
+from schema.envelope import Denied, Event, EventChange, Reply, Stage
 from tests.schema.codecs import cases
 
 
@@ -55,3 +55,12 @@ def test_an_error_without_violations_and_delay() -> None:
     document = error_document(msgspec.structs.replace(error, violations=(), retry_after_ms=0))
     assert document["violations"] == []
     assert "retry_after_ms" not in document
+
+
+def test_an_event_of_administration_has_plain_values_and_a_refusal_its_kind_and_count() -> None:
+    change = EventChange("authority", before="control", after="observe")
+    document = event_document(msgspec.structs.replace(cases.EXPIRED, change=change))
+    assert document["change"] == {"item": "authority", "before": "control", "after": "observe"}
+    denied = event_document(msgspec.structs.replace(cases.EXPIRED, denied=Denied("not_permitted", 3)))
+    assert (denied["kind"], denied["count"]) == ("not_permitted", 3)
+    assert {"kind", "count"}.isdisjoint(document)

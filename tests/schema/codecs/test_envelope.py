@@ -115,7 +115,11 @@ def test_refusals_name_the_field_and_keep_the_id(field: str, value: Any, kind: s
         ("a/b", "bad_request_field"),
         ("ä", "bad_request_field"),
         ("a\n", "bad_request_field"),
-        (7, "malformed"),
+        (-1, "bad_request_field"),
+        (1 << 63, "bad_request_field"),
+        (7.5, "malformed"),
+        (True, "malformed"),
+        (["a"], "malformed"),
         (None, "malformed"),
     ],
 )
@@ -142,7 +146,34 @@ def test_ids(value: str) -> None:
     assert read_envelope({"id": value}).id == value
 
 
-@pytest.mark.parametrize("value", ["", "x" * 65, "é", None, 5, b"a"])
+@pytest.mark.parametrize("value", [0, 7, (1 << 63) - 1])
+def test_an_integer_is_an_id_by_its_decimal_text(value: int) -> None:
+    assert valid_id(value) == str(value)
+    assert read_envelope({"id": value}).id == str(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("7 1", "7 1"),
+        ("x" * 65, "x" * 64),
+        ("ä/b", "ä/b"),
+        (-1, "-1"),
+        (1 << 63, "9223372036854775808"),
+        (1.5, "1.5"),
+        (True, ""),
+        (None, ""),
+        ([1], ""),
+        ({"id": 1}, ""),
+    ],
+)
+def test_what_is_no_id_is_told_as_far_as_it_is_text_or_a_number(value: Any, told: str) -> None:
+    for document in ({"id": value}, {"id": value, "typo": 1}):
+        found = refusal(document)
+        assert (found.request_id, found.told_id) == ("", told)
+
+
+@pytest.mark.parametrize("value", ["", "x" * 65, "é", None, -5, 1 << 63, 5.0, True, b"a"])
 def test_what_is_no_id(value: object) -> None:
     assert valid_id(value) == ""
 

@@ -34,6 +34,31 @@ def test_padding_is_cut_and_told(padding: bytes) -> None:
     assert not CODEC.decode_request(b" \r\n\t" + REQUEST).padded
 
 
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (b"\xef\xbb\xbf" + REQUEST, "a byte-order mark (EF BB BF) stands before the document; send UTF-8 without one"),
+        (REQUEST.decode().encode("utf-16"), "UTF-16 with a byte-order mark (FF FE)"),
+        (b"\xfe\xff" + REQUEST.decode().encode("utf-16-be"), "UTF-16 with a byte-order mark (FE FF)"),
+        (REQUEST.decode().encode("utf-16-le"), "this looks like UTF-16"),
+        (REQUEST.decode().encode("utf-16-be"), "this looks like UTF-16"),
+    ],
+)
+def test_a_wrong_encoding_is_named(payload: bytes, words: str) -> None:
+    found = refusal(payload)
+    assert found.kind == "malformed"
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(b"7", "7"), (b"-7", "-7"), (b"1e400", ""), (b"9" * 20, "9" * 20), (b"9" * 30, "1e+30")]
+)
+def test_a_number_in_the_place_of_an_id_is_told_where_the_request_breaks_a_rule(number: bytes, told: str) -> None:
+    found = refusal(b'{"id":' + number + b',"a":1,"a":2}')
+    assert (found.kind, found.told_id) == ("malformed", told or "inf")
+    assert found.request_id == ("7" if number == b"7" else "")
+
+
 @pytest.mark.parametrize("payload", [b"", b" ", b"\0\0"])
 def test_nothing_is_malformed(payload: bytes) -> None:
     assert refusal(payload).kind == "malformed"

@@ -117,7 +117,7 @@ def test_absent_keys_take_defaults() -> None:
         ({"control_mode": 1}, ControlModeInformation, "malformed",
          "control_mode: 1 is an integer, a name of ControlMode is needed"),
         ({"control_mode": "angular_joystick"}, ControlModeInformation, "unknown_enum",
-         'control_mode: "angular_joystick" is no ControlMode'),
+         'control_mode: "angular_joystick" is no ControlMode; did you mean \'ANGULAR_JOYSTICK\'?'),
         ({"joint_speed_soft_limits": 1.0}, JointSpeedSoftLimits, "malformed",
          "joint_speed_soft_limits: 1.0 is a fraction, a list is needed"),
         ({"joint_speed_soft_limits": [1, "2"]}, JointSpeedSoftLimits, "malformed",

@@ -6,7 +6,7 @@ import pytest
 
 from schema.codecs.protobuf import decode_message, encode_message
 from schema.codecs.protobuf_codec import ProtobufCodec
-from schema.envelope import Reply, RequestEnvelope, Stage, View, Wait
+from schema.envelope import Denied, EventChange, Reply, RequestEnvelope, Stage, View, Wait
 from schema.errors import BrokerError
 from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import (
@@ -205,6 +205,15 @@ def test_events_without_notification_or_change() -> None:
     assert decode_message(mode.change.after, ControlModeInformation, strict=False) == ControlModeInformation(3)
     expired = wire.Event.FromString(CODEC.encode_event(cases.EXPIRED))
     assert not expired.HasField("change")
+
+
+def test_an_event_of_administration_has_plain_values_and_a_refusal_its_kind_and_count() -> None:
+    lock = EventChange("lock", before=None, after={"reason": "work"})
+    held = wire.Event.FromString(CODEC.encode_event(msgspec.structs.replace(cases.EXPIRED, change=lock)))
+    assert (held.change.item, held.change.before, held.change.after) == ("lock", b"", b'{"reason":"work"}')
+    denied = msgspec.structs.replace(cases.EXPIRED, denied=Denied("not_permitted", 3))
+    event = wire.Event.FromString(CODEC.encode_event(denied))
+    assert (event.kind, event.count) == ("not_permitted", 3)
 
 
 def test_documents_are_json() -> None:

@@ -367,6 +367,8 @@ class Event(_message.Message):
     NOTIFICATION_FIELD_NUMBER: _builtins.int
     CHANGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     epoch: _builtins.int
     seq: _builtins.int
@@ -379,6 +381,9 @@ class Event(_message.Message):
     event: _builtins.str
     notification: _builtins.bytes
     reason: _builtins.str
+    kind: _builtins.str
+    """Of a REQUEST_DENIED: the kind of the refusals, and how many it stands for."""
+    count: _builtins.int
     @_builtins.property
     def by(self) -> Global___Event.By: ...
     @_builtins.property
@@ -400,10 +405,12 @@ class Event(_message.Message):
         notification: _builtins.bytes = ...,
         change: Global___Event.Change | None = ...,
         reason: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "change", b"change"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "at_us", b"at_us", "by", b"by", "cause", b"cause", "change", b"change", "epoch", b"epoch", "event", b"event", "notification", b"notification", "prev", b"prev", "reason", b"reason", "request_id", b"request_id", "rev", b"rev", "seq", b"seq", "stage", b"stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "at_us", b"at_us", "by", b"by", "cause", b"cause", "change", b"change", "count", b"count", "epoch", b"epoch", "event", b"event", "kind", b"kind", "notification", b"notification", "prev", b"prev", "reason", b"reason", "request_id", b"request_id", "rev", b"rev", "seq", b"seq", "stage", b"stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,57 @@
+"""What `[clients]` and `[locks]` may say."""
+
+import re
+from collections.abc import Iterator
+
+from broker.settings.places import Fault, KeyPath, dotted
+from broker.settings.records import ANYBODY, RIGHTS, ClientSettings, Settings, SettingsError
+from broker.settings.users import NO_CLOCK, SHORT, is_pattern
+from broker.topics import is_name
+from schema.nearest import did_you_mean
+
+NAME = "([A-Za-z0-9][A-Za-z0-9._-]{0,62})"
+_PATTERN = re.compile(r"[A-Za-z0-9._*?-]{1,63}")
+FULL = "full"
+SHORTEST_US, LONGEST_US = 1_000_000, 30 * 86_400_000_000
+"""Bounds of what the longest lock may be."""
+
+
+def client_faults(settings: Settings) -> Iterator[Fault]:
+    """Everything about users that cannot be."""
+    arms = [arm.id for arm in settings.arm]
+    for user, entry in settings.clients.items():
+        path: KeyPath = ("clients", user)
+        if user != ANYBODY and not is_name(user):
+            yield Fault(path, f'{dotted(path)}: {user!r} is no user {NAME}, nor "*" for all others')
+        yield from _chosen((*path, "clock"), entry.clock, (NO_CLOCK,))
+        yield from _chosen((*path, "replies"), entry.replies, (SHORT, FULL))
+        for index, right in enumerate(entry.rights or ()):
+            yield from _chosen((*path, "rights", index), right, RIGHTS)
+        yield from _arm_faults(path, entry, arms)
+
+
+def _chosen(path: KeyPath, value: str, allowed: tuple[str, ...]) -> Iterator[Fault]:
+    if value and value not in allowed:
+        text = f"{dotted(path)}: {value!r}; allowed are {', '.join(allowed)}"
+        yield Fault(path, text + did_you_mean(value, allowed))
+
+
+def _arm_faults(path: KeyPath, entry: ClientSettings, arms: list[str]) -> Iterator[Fault]:
+    for index, pattern in enumerate(entry.arms or ()):
+        within: KeyPath = (*path, "arms", index)
+        if not _PATTERN.fullmatch(pattern):
+            yield Fault(within, f"{dotted(within)}: {pattern[:80]!r} is no arm id, nor a pattern of one with * and ?")
+        elif not is_pattern(pattern) and pattern not in arms:
+            yield Fault(within, f"{dotted(within)}: no arm {pattern!r}{did_you_mean(pattern, arms)}")
+
+
+def lock_faults(settings: Settings) -> Iterator[Fault]:
+    """What a longest lock cannot be."""
+    path: KeyPath = ("locks", "longest")
+    try:
+        longest_us = settings.locks.longest_us
+    except SettingsError as error:
+        yield Fault(path, str(error))
+        return
+    if not SHORTEST_US <= longest_us <= LONGEST_US:
+        yield Fault(path, f"locks.longest: {settings.locks.longest} is not between 1s and 30d")

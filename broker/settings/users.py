@@ -1,0 +1,96 @@
+"""What the settings say of users: who may do what with which arm, whose clock counts, who gets short replies."""
+
+import re
+from collections.abc import Iterable
+
+from broker.settings.records import ANYBODY, ClientSettings, Settings
+from handlers.rights import NO_GRANT, Grant
+from handlers.rpc import Right
+
+DEFAULT_ARMS, DEFAULT_RIGHTS = (ANYBODY,), (Right.WRITE.value,)
+"""What an entry grants that does not say."""
+NO_CLOCK, SHORT = "none", "short"
+_WILD = {"*": ".*", "?": "."}
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text stands for several arms: `*` for any characters, `?` for one."""
+    return any(sign in text for sign in _WILD)
+
+
+def matched(pattern: str, arms: Iterable[str]) -> frozenset[str]:
+    """The arms that an id or a pattern names; upper and lower case differ."""
+    fits = re.compile("".join(_WILD.get(sign) or re.escape(sign) for sign in pattern)).fullmatch
+    return frozenset(arm for arm in arms if fits(arm))
+
+
+class Users:
+    """The entries of all users, looked up by name.
+
+    A user that has the name of an arm is the account of that arm: `"*"` grants it nothing, an entry of its own does.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        arms = frozenset(arm.id for arm in settings.arm)
+        anybody = settings.clients.get(ANYBODY)
+        self._entries = {user: _whole(entry, anybody) for user, entry in settings.clients.items()}
+        self._grants = {user: _grant(entry, arms) for user, entry in self._entries.items()}
+        self._anybody = self._entries.pop(ANYBODY, ClientSettings())
+        self._anybodys = self._grants.pop(ANYBODY, NO_GRANT)
+        self._accounts = arms
+        self.any_short = any(entry.replies == SHORT for entry in (self._anybody, *self._entries.values()))
+        """Whether anybody gets short replies."""
+
+    def grant(self, user: str) -> Grant:
+        """What a user may do."""
+        grant = self._grants.get(user)
+        if grant is not None:
+            return grant
+        return NO_GRANT if user in self._accounts else self._anybodys
+
+    def has_clock(self, user: str) -> bool:
+        """Whether the times in the requests of a user count."""
+        return self._entries.get(user, self._anybody).clock != NO_CLOCK
+
+    def wants_short(self, user: str) -> bool:
+        """Whether a user gets short replies."""
+        return self._entries.get(user, self._anybody).replies == SHORT
+
+    @property
+    def nobody_writes(self) -> bool:
+        """Whether no user at all may change anything."""
+        return not any(grant.arms and grant.rights for grant in (self._anybodys, *self._grants.values()))
+
+
+def doubts(settings: Settings) -> list[str]:
+    """What the settings say of users that can be, but is hardly meant."""
+    arms = [arm.id for arm in settings.arm]
+    found = [
+        f"clients.{user}.arms: no arm matches {pattern!r}"
+        for user, entry in settings.clients.items()
+        for pattern in entry.arms or ()
+        if not matched(pattern, arms)
+    ]
+    if Users(settings).nobody_writes:
+        found.append("clients: nobody is granted anything, so that every user may read only")
+    return found
+
+
+def _whole(entry: ClientSettings, anybody: ClientSettings | None) -> ClientSettings:
+    """An entry with what it leaves out."""
+    default = anybody or entry
+    return ClientSettings(
+        clock=entry.clock or default.clock,
+        arms=entry.arms if entry.arms is not None else default.arms,
+        rights=entry.rights if entry.rights is not None else default.rights,
+        replies=entry.replies or default.replies,
+    )
+
+
+def _grant(entry: ClientSettings, arms: frozenset[str]) -> Grant:
+    patterns = DEFAULT_ARMS if entry.arms is None else entry.arms
+    granted = (matched(pattern, arms) for pattern in patterns)
+    return Grant(
+        frozenset(arm for found in granted for arm in found),
+        frozenset(map(Right, DEFAULT_RIGHTS if entry.rights is None else entry.rights)),
+    )
