@@ -36,6 +36,8 @@ from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.joint_items import JointParameterMap
 
+STARTS_UNREAD = 2 * STARTS
+"""A change that may be with its arm is read back before it is given up, until so many unclean ends were in the way."""
 R = TypeVar("R")
 
 _warnings = msgspec.json.Decoder(tuple[Warned, ...]).decode
@@ -176,9 +178,12 @@ def requeue(
         job.reverts = session.reverts
         job.before = state.reported.get(job.slot)
         if row.starts >= STARTS:
-            text = f"the service ended uncleanly {row.starts} times while this change was open"
-            settler.endings.failed(session, job, BrokerError("quarantined", text), "refused", None)
-            continue
+            job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
+            if not job.resumed or row.starts >= STARTS_UNREAD:
+                unread = ", and nobody could read whether the arm took it" if job.resumed else ""
+                error = BrokerError("quarantined", job.given_up + unread)
+                settler.endings.failed(session, job, error, "refused", None)
+                continue
         if row.state == ChangeState.HELD:
             settler.parking.restore(session, job)
         else:

@@ -101,6 +101,8 @@ class ChangeJob:
     """Somebody confirmed it: its age does not matter."""
     resumed: bool = False
     """An earlier run may have sent its command."""
+    given_up: str = ""
+    """Why it is not sent any more, whatever the arm has; empty otherwise. It ends as what is read back."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
     waiters: list[Waiter] = field(default_factory=list)

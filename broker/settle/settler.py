@@ -243,6 +243,9 @@ class Settler:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         read = await self.exchange.read_back(session, job)
         ending = self.exchange.ending(session, job, job.wanted, read)
+        if ending is Ending.REFUSED and job.given_up:
+            self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", read)
+            return
         if ending is Ending.REFUSED and not self._obstacles.free(session, job):
             job.resumed = False
             self.parking.barred(session, job)

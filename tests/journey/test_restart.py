@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker.recovery import STARTS_UNREAD
 from broker.service import Service
 from broker.store.store import Store
 from schema.arms import Fault
@@ -251,10 +252,7 @@ def test_each_start_has_a_higher_epoch_and_no_earlier_time(play: Callable[[Scena
 def test_a_change_that_three_unclean_ends_left_open_is_given_up(play: Callable[[Scenario], None]) -> None:
     async def scenario(folder: Path) -> None:
         data = await crash(folder, (SET, TIGHT))
-        for _ in range(2):
-            store = Store.open(data, lambda: START_US)
-            store.load()
-            store.close(clean=False)
+        unclean_ends(data, 2)
         async with Plant(data) as plant:
             reply = await plant.reply("a")
             assert (reply["ok"], reply["error"]["kind"], reply["error"]["retry"]) == (False, "quarantined", "never")
@@ -262,6 +260,58 @@ def test_a_change_that_three_unclean_ends_left_open_is_given_up(play: Callable[[
             assert event["request_id"] == "u/c/a"
             assert (await plant.call("r1", SET, TIGHT, id="b"))["stage"] == "applied"
         assert len(journal(data, ITEM)) == 1
+
+    play(scenario)
+
+
+def unclean_ends(data: Path, count: int) -> None:
+    """So many starts that end before anything of them is done."""
+    for _ in range(count):
+        store = Store.open(data, lambda: START_US)
+        store.load()
+        store.close(clean=False)
+
+
+def test_a_change_that_the_arm_took_is_applied_however_many_ends_left_it_open(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        data = await crash(folder, (SET, TIGHT), fault="lose_answer")
+        assert journal(data, ITEM) == [[1, 1]]
+        unclean_ends(data, 3)
+        async with Plant(data) as plant:
+            reply = await plant.reply("a")
+            assert (reply["ok"], reply["stage"]) == (True, "applied")
+            (event,) = plant.events()
+            assert (event["request_id"], event["cause"]) == ("u/c/a", "applied")
+            assert (await plant.call("r1", SET, TIGHT, id="a"))["stage"] == "applied"
+
+    play(scenario)
+
+
+def test_a_change_that_nobody_can_read_is_given_up_in_the_end(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        data = await crash(folder, (SET, TIGHT), fault="lose_answer")
+        unclean_ends(data, STARTS_UNREAD)
+        async with Plant(data) as plant:
+            reply = await plant.reply("a")
+            assert (reply["ok"], reply["error"]["kind"]) == (False, "quarantined")
+            assert "nobody could read whether the arm took it" in reply["error"]["message"]
+            foreign = await plant.document(CHANGED, lambda event: event["cause"] == "foreign")
+            assert foreign["change"]["after"] == 0.25
+
+    play(scenario)
+
+
+def test_warnings_of_a_change_outlive_a_crash(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        heavy = {"payload_mass": 30.0}
+        async with Plant(folder / "sane") as plant:
+            expected = (await plant.call("r1", "SetPayloadInformation", heavy))["warnings"]
+        data = await crash(folder, ("SetPayloadInformation", heavy))
+        async with Plant(data) as plant:
+            reply = await plant.reply("a")
+            assert reply["stage"] == "applied"
+            assert reply["warnings"] == expected != []
+            assert (await plant.call("r1", "SetPayloadInformation", heavy, id="a"))["warnings"] == expected
 
     play(scenario)
 
