@@ -181,8 +181,8 @@ def requeue(
             job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
             if not job.resumed or row.starts >= STARTS_UNREAD:
                 unread = ", and nobody could read whether the arm took it" if job.resumed else ""
-                error = BrokerError("quarantined", job.given_up + unread)
-                settler.endings.failed(session, job, error, "refused", None)
+                refusal = BrokerError("quarantined", job.given_up + unread)
+                settler.endings.failed(session, job, refusal, "refused", None)
                 continue
         if row.state == ChangeState.HELD:
             settler.parking.restore(session, job)
