@@ -16,7 +16,9 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
         "request_failed": "requests on which the service itself failed; answered with internal",
         "request_refused": "requests that were answered with a refusal, of whatever kind",
         "row_damaged": "rows of the store that were not what was written; none was used",
-        "publication_refused": "replies, events and documents that the MQTT server did not take, or that are too large",
+        "publication_refused": "replies, events and documents that the MQTT server did not take, or that are too large;"
+        " logged by reason",
+        "command_refused": "commands to arms that speak MQTT which the MQTT server did not take; logged by arm",
         "message_unreadable": "messages that the MQTT server passed on and that could not be read; acknowledged",
         "packet_out_of_place": "other packets that could not be read, or that no MQTT server sends; passed over",
     }

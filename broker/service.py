@@ -77,8 +77,8 @@ class Service:
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
         self._own: list[asyncio.Task[None]] = []
         self._opened, self._topics = False, (topics := Topics(settings.root))
-        self._counters = Counters(clock.monotonic)
-        self._make_link = make_link = make_link or partial(make_real_link, counters=self._counters)
+        self._counters = counters = Counters(clock.monotonic)
+        self._make_link = make_link = make_link or partial(make_real_link, counters=counters)
         identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
         self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
         self._link = make_link(self._link_config())
@@ -94,7 +94,7 @@ class Service:
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, fences, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
-        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks)
+        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import structlog
 
+from broker.counters import Counters
 from broker.link.mqtt_link import (
     InboundMessage,
     LinkConfig,
@@ -15,6 +16,7 @@ from broker.link.mqtt_link import (
     LinkUnreachableError,
     MqttLink,
     Receipt,
+    reason_text,
 )
 from broker.topics import DeviceTopic, Topics
 from devices.adapter import ArmAwayError, BusListener
@@ -49,8 +51,15 @@ class MqttDeviceBus:
     presence is kept for whoever listens later.
     """
 
-    def __init__(self, make_link: Callable[[], MqttLink], topics: Topics, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        make_link: Callable[[], MqttLink],
+        topics: Topics,
+        tasks: asyncio.TaskGroup,
+        counters: Counters | None = None,
+    ) -> None:
         self._make_link = make_link
+        self._counters = counters
         self._topics = topics
         self._tasks = tasks
         self._link: MqttLink | None = None
@@ -181,8 +190,10 @@ class MqttDeviceBus:
             self._strangers_bytes = size
 
     def _tell_refused(self) -> None:
-        """Log which commands the MQTT server refused: its access rules may be wrong."""
+        """Count which commands the MQTT server refused: its access rules may be wrong."""
         while self._receipts and self._receipts[0][1].done():
             arm, receipt = self._receipts.popleft()
             if code := receipt.reason_code():
-                log.error("command_refused_by_server", arm=arm, reason_code=code)
+                log.debug("command_refused_by_server", arm=arm, why=reason_text(code))
+                if self._counters is not None:
+                    self._counters.add("command_refused", arm)

@@ -16,6 +16,24 @@ UNTOLD_MAX_PACKET = 70_000
 """What to keep to, in bytes, where the MQTT server tells no Maximum Packet Size."""
 
 
+_REASONS = {
+    0x80: "unspecified",
+    0x83: "implementation specific",
+    0x87: "not authorized",
+    0x90: "topic name invalid",
+    0x91: "packet id in use",
+    0x95: "packet too large",
+    0x97: "quota exceeded",
+    0x99: "payload format invalid",
+}
+"""Why an MQTT server refuses a publish."""
+
+
+def reason_text(code: int) -> str:
+    """A reason code of a PUBACK, for people."""
+    return f"0x{code:02x} {_REASONS.get(code, 'unknown')}"
+
+
 class LinkError(Exception):
     """The root of what a link raises."""
 

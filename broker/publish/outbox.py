@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from broker.counters import Counters
-from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt
+from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt, reason_text
 
 IN_FLIGHT = 100
 SWEEP_S = 0.005
@@ -78,7 +78,7 @@ class Outbox:
             except (LinkDownError, LinkFullError):
                 break
             except LinkRejectedError as error:
-                self._tell_refused(publication, str(error))
+                self._tell_refused(publication, "cannot be sent", str(error))
                 receipt = _GIVEN_UP
             self._waiting.popleft()
             self._under_way.append((receipt, publication))
@@ -111,7 +111,7 @@ class Outbox:
                 if not code:
                     self._put_back()
                     return
-                self._tell_refused(publication, f"reason code {code}")
+                self._tell_refused(publication, reason_text(code))
             under_way.popleft()
             if publication.done is not None:
                 publication.done()
@@ -121,10 +121,10 @@ class Outbox:
         self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
         self._under_way.clear()
 
-    def _tell_refused(self, publication: Publication, why: str) -> None:
+    def _tell_refused(self, publication: Publication, reason: str, why: str = "") -> None:
         """It is given up, and marked in its turn like those that were taken."""
-        self._counters.add("publication_refused")
-        log.error("publication_refused", topic=publication.topic, why=why)
+        self._counters.add("publication_refused", reason)
+        log.debug("publication_refused", topic=publication.topic, why=why or reason)
 
 
 class _GivenUp:

@@ -14,6 +14,7 @@ NAMES = {
     "request_refused",
     "row_damaged",
     "publication_refused",
+    "command_refused",
     "message_unreadable",
     "packet_out_of_place",
 }

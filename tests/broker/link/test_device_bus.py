@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from structlog.testing import capture_logs
 
+from broker.counters import Counters
 from broker.link.device_bus import STRANGERS_BYTES, MqttDeviceBus, bus_config
 from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig, LinkUnreachableError, Will
@@ -42,7 +42,8 @@ class Bench:
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self.links: list[MemoryLink] = []
-        self.bus = MqttDeviceBus(self._make, TOPICS, tasks)
+        self.counters = Counters(asyncio.get_running_loop().time)
+        self.bus = MqttDeviceBus(self._make, TOPICS, tasks, self.counters)
 
     def _make(self) -> MemoryLink:
         self.links.append(MemoryLink(asyncio.get_running_loop()))
@@ -158,14 +159,14 @@ async def test_a_lost_connection_is_told_and_nothing_can_be_published() -> None:
         assert later.said == []
 
 
-async def test_a_command_that_the_server_refuses_is_logged() -> None:
+async def test_a_command_that_the_server_refuses_is_counted_by_arm() -> None:
     async with a_bench() as (bench, _):
         bench.links[0].silent = True
         bench.bus.publish("r12", "cmd", b"{}")
         bench.links[0].answer(code=0x87)
-        with capture_logs() as logs:
-            bench.bus.publish("r12", "cmd", b"{}")
-        assert [entry["event"] for entry in logs] == ["command_refused_by_server"]
+        assert bench.counters.totals()["command_refused"] == 0
+        bench.bus.publish("r12", "cmd", b"{}")
+        assert bench.counters.totals()["command_refused"] == 1
 
 
 async def test_a_first_listener_waits_for_a_server_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ import asyncio
 from functools import partial
 
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
 from broker.counters import Counters
 from broker.link.mqtt_link import LinkFullError, LinkRejectedError
@@ -146,5 +148,27 @@ def test_a_closed_outbox_publishes_nothing() -> None:
         assert bench.sent == []
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(bench.outbox.drained(), 1.0)
+
+    run(scenario)
+
+
+def test_refusals_of_the_server_are_counted_and_logged_once_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = LogCapture()
+    monkeypatch.setattr("broker.counters.log", structlog.wrap_logger(None, processors=[logs]))
+
+    async def scenario() -> None:
+        bench = Bench(silent=True)
+        bench.link.restore(present=True)
+        codes = {"a": 0x87, "b": 0x95, "c": 0x87, "d": 0xA3, "e": 0x10}
+        bench.send(*codes)
+        for code in codes.values():
+            bench.link.answer(1, code=code if code >= 0x80 else 0)
+        await bench.outbox.drained()
+        assert (bench.done, bench.refused) == (list(codes), 4)
+        assert [entry["user"] for entry in logs.entries] == [
+            "0x87 not authorized",
+            "0x95 packet too large",
+            "0xa3 unknown",
+        ]
 
     run(scenario)
