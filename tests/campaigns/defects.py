@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 
 from broker.__main__ import main
+from broker.link.mqtt5_connection import Connection
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 
@@ -29,8 +30,18 @@ def _commit_late() -> None:
     setattr(Batch, "on_commit", at_once)  # noqa: B010 - likewise
 
 
+def _strict_reader() -> None:
+    """A message that cannot be read ends the connection, as it does with a client that is only right."""
+
+    def give_up(connection: Connection, body: bytes, head: int, error: Exception) -> None:
+        connection.abort(f"malformed packet 0x{head:02x} of {len(body)} bytes: {error}")
+
+    setattr(Connection, "_pass_over", give_up)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "commit_late": _commit_late,
+    "strict_reader": _strict_reader,
 }
 """Each breaks one rule, by name."""
 

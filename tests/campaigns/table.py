@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import kill, syscall, together
+from tests.campaigns import fuzz, kill, syscall, together
 from tests.campaigns.figures import Figures
 
 
@@ -25,6 +25,9 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
     "all": CampaignRow(
         "everything at once: kills, lost links and servers, faulty arms", together.run, "commit_late", 300, 8
+    ),
+    "fuzz": CampaignRow(
+        "packets of every malformed and illegal kind on both links", fuzz.run, "strict_reader", 1_000_000, 8_000
     ),
     "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
 }
