@@ -22,7 +22,7 @@ ROUND = 1_000
 SHARE = 50
 """One packet of so many goes through a real Mosquitto."""
 TOGETHER = 20
-"""Packets that a client sends before it asks whether Mosquitto still listens."""
+"""Packets that a client sends before it asks whether Mosquitto still listens: the first illegal one ends it."""
 WARM = 0.3
 """Memory is compared with what it was after this part of the packets."""
 MOST_MEMORY = 1.1
@@ -32,6 +32,8 @@ PATIENCE_S = 120.0
 POLL_S = 0.005
 SENTINEL = 65_000
 NAME, AGENT = "fuzz", "m1"
+LINKS = (f"service-{NAME}", f"service-{NAME}-dev", "presence")
+"""The client ids of the links; that of the third one is another at each start."""
 USER, CONN = "eve", "eve-1"
 _AGENT_TABLE = f'[[arm]]\nid = "{AGENT}"\nadapter = "mqtt_agent"\n'
 
@@ -65,10 +67,11 @@ class Trial:
     async def from_a_server(self, count: int) -> None:
         """Both links are sent packets of every kind, each whole as a frame."""
         async with FakeServer() as server:
+            server.answer = lambda head, body: server.polite(head, body) + _echo(head, body)
             process = self._start(server.port)
             try:
                 ends = await self._ends(server)
-                for number in range(-(-count // (2 * ROUND))):
+                for number in range(-(-count // (len(LINKS) * ROUND))):
                     if not await self._round(server, ends, number):
                         break
                     self._memory.append(_memory_mb(process.pid))
@@ -95,10 +98,11 @@ class Trial:
         finally:
             await self._judge(process)
             mosquitto.stop()
-        for link in (f"service-{NAME}", f"service-{NAME}-dev"):
+        for link in LINKS[:2]:
             connections = mosquitto.log.count(f" as {link} (")
             self._figures.expect(connections == 1, f"{link} connected {connections} times to Mosquitto")
         self._figures.count("packets of clients", count)
+        self._figures.count("of these passed on", mosquitto.log.count(f"Sending PUBLISH to service-{NAME}"))
 
     def _start(self, port: int) -> ServiceProcess:
         module = "tests.campaigns.defects" if self._defect else "broker"
@@ -110,14 +114,13 @@ class Trial:
     # ------------------------------------------------------------------ the fake server
 
     async def _ends(self, server: FakeServer) -> list[End]:
-        """The service's link and that of the agents, both subscribed."""
+        """The service's link, that of the agents and that of its presence, all subscribed."""
         async with asyncio.timeout(PATIENCE_S):
-            while len([peer for peer in server.peers if peer.said(SUBSCRIBE)]) < 2:  # noqa: ASYNC110 - another process
+            while len([peer for peer in server.peers if peer.said(SUBSCRIBE)]) < len(LINKS):  # noqa: ASYNC110 - another process
                 await asyncio.sleep(POLL_S)
-        first, second = server.peers
-        if b"-dev" in first.said(CONNECT)[0]:
-            first, second = second, first
-        return [End(first, self._packets.request), End(second, self._packets.word)]
+        peers = {_link_of(peer): peer for peer in server.peers}
+        makers = (self._packets.request, self._packets.word, self._packets.status)
+        return [End(peers[link], make) for link, make in zip(LINKS, makers, strict=True)]
 
     async def _round(self, server: FakeServer, ends: list[End], number: int) -> bool:
         """Send both their share and something whole behind it; whether it was answered."""
@@ -126,25 +129,26 @@ class Trial:
             f"{NAME}/v1/req/{USER}/{CONN}/r1/WhoAmI".encode(), b'{"id":"%s"}' % leaf.encode(), mid=SENTINEL
         )
         report = publish(f"{NAME}/v1/dev/{AGENT}/report".encode(), b"{}", mid=SENTINEL)
+        status = publish(f"{NAME}/v1/svc/{leaf}".encode(), b"{}", mid=SENTINEL)
         reply = text(f"{NAME}/v1/res/{USER}/{CONN}/{leaf}".encode())
         wanted: list[set[int]] = []
-        for end, last in zip(ends, (request, report), strict=True):
+        for end, last in zip(ends, (request, report, status), strict=True):
             end.peer.packets.clear()
             data, ids = self._some(end.make)
             wanted.append({*ids, SENTINEL})
             self._send_in_pieces(end.peer, data + last)
-        acked = [False, False]
+        acked = [False]
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not (all(acked) and any(body.startswith(reply) for body in ends[0].peer.said(PUBLISH))):
-                    if len(server.peers) > 2 or any(end.peer.lost.is_set() for end in ends):
+                    if len(server.peers) > len(LINKS) or any(end.peer.lost.is_set() for end in ends):
                         break
                     await asyncio.sleep(POLL_S)
                     acked = [SENTINEL in end.peer.acked for end in ends]
         except TimeoutError:
             self._figures.wrong.append(f"round {number}: no answer")
             return False
-        lost = len(server.peers) - 2 + sum(end.peer.lost.is_set() for end in ends)
+        lost = len(server.peers) - len(LINKS) + sum(end.peer.lost.is_set() for end in ends)
         self._figures.count("lost links", lost)
         self._figures.expect(not lost, f"round {number}: {lost} links lost")
         for end, owed in zip(ends, wanted, strict=True):
@@ -194,9 +198,11 @@ class Trial:
                 writer.transport.abort()
 
     def _published(self) -> bytes:
-        make = self._packets.request if self._dice.random() < 0.5 else self._packets.word
-        packet_id = self._dice.randrange(1, 60_000)
-        return make(packet_id) if self._dice.random() < 0.95 else self._packets.damaged(make)
+        packets, chance = self._packets, self._dice.random()
+        if chance < 0.95:
+            return packets.passed_on(self._dice.randrange(1, 60_000))
+        make = packets.request if self._dice.random() < 0.5 else packets.word
+        return make(1) if chance < 0.98 else packets.damaged(make)
 
     # ------------------------------------------------------------------ verdict
 
@@ -217,6 +223,20 @@ class Trial:
         self._figures.numbers |= {"memory, warm, MB": warm, "memory, last, MB": last}
         flat = last <= warm * MOST_MEMORY or count < MEASURED_FROM
         self._figures.expect(flat, f"memory grew from {warm} to {last} MB")
+
+
+def _link_of(peer: Peer) -> str:
+    """Which of `LINKS` a connection is."""
+    connect = peer.said(CONNECT)[0]
+    return next((link for link in LINKS if text(link.encode()) in connect), LINKS[-1])
+
+
+def _echo(head: int, body: bytes) -> bytes:
+    """What a service says of itself comes back to it, as it is subscribed to that."""
+    size = int.from_bytes(body[:2])
+    topic = body[2 : 2 + size]
+    is_status = head & 0xF0 == PUBLISH and topic.startswith(f"{NAME}/v1/svc/".encode())
+    return frame(PUBLISH, text(topic) + body[4 + size :]) if is_status else b""
 
 
 def _memory_mb(pid: int) -> float:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 from tests.fake_server import publish
-from tests.odd_packets import ODD
+from tests.odd_packets import ODD, PASSED_ON
 from tests.raw_publish import frame
 
 LARGE = 4_000
@@ -64,6 +64,19 @@ class Packets:
         """A publish for the agents' link, whole as a frame, that has to be acknowledged."""
         arm = self._arm if self._dice.random() < 0.5 else self._dice.choice(LEVELS)
         return self._odd(b"/".join((self._root, b"dev", arm, self._dice.choice(LEAVES))), packet_id)
+
+    def status(self, packet_id: int) -> bytes:
+        """A publish for the link that looks for other services, whole as a frame, that has to be acknowledged."""
+        return self._odd(b"/".join((self._root, b"svc", self._dice.choice(LEVELS))), packet_id)
+
+    def passed_on(self, packet_id: int) -> bytes:
+        """A publish for one of both links that Mosquitto is known to pass on, illegal as it may be."""
+        levels: tuple[bytes, ...] = (b"req", b"alice", b"plc-1", b"r1", self._dice.choice(METHODS))
+        if self._dice.random() < 0.5:
+            levels = (b"dev", self._arm, self._dice.choice(LEAVES))
+        properties = ODD[self._dice.choice(PASSED_ON)].properties
+        payload = self._dice.choice(PAYLOADS)
+        return publish(b"/".join((self._root, *levels)), payload, mid=packet_id, properties=properties)
 
     def damaged(self, make: Callable[[int], bytes]) -> bytes:
         """A publish whose inside is damaged; its frame is whole."""

@@ -10,19 +10,7 @@ from broker.link.mqtt_link import LinkConfig
 from tests.links import PATIENCE_S, settled
 from tests.mosquitto import Mosquitto
 from tests.odd_clients import send
-from tests.odd_packets import ODD
-
-PASSED_ON = {
-    "response topic empty",
-    "response topic a/+/b",
-    "response topic #",
-    "payload format 2",
-    "payload format 255",
-    "1100 user properties",
-    "8000 user properties",
-    "user property empty",
-}
-"""What this release of Mosquitto is known to pass on; more is welcome."""
+from tests.odd_packets import ODD, PASSED_ON
 
 
 @pytest.fixture(params=[False, True], ids=["as the service's", "as the agents'"])
@@ -59,7 +47,7 @@ async def test_whatever_a_client_publishes_the_link_stays(link: Mqtt5Link, mosqu
     for number, odd in enumerate(ODD.values()):
         send(mosquitto, f"{name}/{number}".encode(), odd.name.encode(), odd.properties)
     await settled([link.publish(f"{name}/last", b"last")])
-    assert await seen(link) >= PASSED_ON
+    assert await seen(link) >= set(PASSED_ON)
     assert link.counts.connections == 1
     assert link.connected
     assert link.held_bytes == 0
@@ -73,7 +61,7 @@ async def test_a_retained_message_of_any_kind_is_met_at_each_connection(mosquitt
         link = Mqtt5Link(config)
         await link.open()
         await settled([link.publish(f"{name}/last", b"last")])
-        assert await seen(link) >= PASSED_ON
+        assert await seen(link) >= set(PASSED_ON)
         assert link.counts.connections == 1
         await link.close()
     for number in range(len(ODD)):
