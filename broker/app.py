@@ -22,6 +22,7 @@ log = structlog.get_logger()
 
 EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE = 0, 1, 4
 _FORESEEN = (StoreError, LinkError, ArmError, SettingsError, SecondServiceError)
+MIB = 1024 * 1024
 RETEST_S = 2.0
 """How often a full store is tried again."""
 
@@ -111,7 +112,8 @@ async def run_once(
         SettingsError: a file that the settings name cannot be used.
         SecondServiceError: another service serves the same root.
     """
-    store = Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost)
+    reserve = settings.store.reserve_mib * MIB
+    store = Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve)
     clean = True
     try:
         loaded = store.load(blame=how.blame)

@@ -189,7 +189,7 @@ class Service:
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         self._announcer.everything(self.sessions.values())
         await self._first_contact()
-        tellers = (self._counters.tell, self._access.denials.tell)
+        tellers = (self._counters.tell, self._access.denials.tell, self._store.reserve.watch)
         for name, work in (
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),

@@ -36,7 +36,7 @@ from handlers.arm_state import ArmState
 from handlers.authority import checked
 from handlers.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.request import Request
-from handlers.rpc import Access
+from handlers.rpc import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
@@ -165,6 +165,7 @@ class Acceptor:
         check_options(arrival, rpc)
         check_policy(arrival, rpc, session, self._users)
         check_lock(arrival, rpc, session, self._users)
+        self._check_room(arrival, rpc)
         check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
         state = _NOWHERE if session is None else session.state
@@ -177,6 +178,12 @@ class Acceptor:
             self._change(arrival, session, request, outcome, expires_us)
         else:
             self._order(arrival, session, request, outcome)
+
+    def _check_room(self, arrival: Arrival, rpc: Rpc) -> None:
+        """Refuse what would be written to a full disk; raises BrokerError."""
+        writes = rpc.access is Access.WRITE and not arrival.envelope.dry_run and not arrival.checked_only
+        if writes and self._ledger.store.reserve.full():
+            raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
 
     def _repeated(self, arrival: Arrival) -> bool:
         """Whether the id is known; then its outcome is given again, or will be.
@@ -219,7 +226,8 @@ class Acceptor:
             self._denials.add(topic, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)
-        if arrival.remembered and error.retry is not Retry.SAME_ID and self._known_ids.is_new(arrival):
+        room = not self._ledger.store.reserve.full()
+        if arrival.remembered and error.retry is not Retry.SAME_ID and self._known_ids.is_new(arrival) and room:
             self._audit(arrival, decision="refused", kind=error.kind)
             self._replies.remember(self._request_row(arrival), address, reply)
             self._ledger.store.flush_soon()

@@ -22,6 +22,7 @@ from broker.settings.records import (
 from broker.topics import Topics, is_name
 from limits.stack.joints import QUANTITIES
 
+LARGEST_RESERVE_MIB = 65_536
 IDENTITIES = ("server-acl", "none")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 
@@ -41,6 +42,9 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
         text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
         yield Fault(("sim", "latency_ms"), text)
+    if not 0 <= settings.store.reserve_mib <= LARGEST_RESERVE_MIB:
+        text = f"store.reserve_mib: {settings.store.reserve_mib} is not between 0 and {LARGEST_RESERVE_MIB}"
+        yield Fault(("store", "reserve_mib"), text)
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
 

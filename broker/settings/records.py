@@ -43,9 +43,10 @@ class MqttSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the store lies: a directory on a local disk."""
+    """Where the store lies: a directory on a local disk. `reserve_mib` of it are kept for when it is full; 0: none."""
 
     dir: str = "data"
+    reserve_mib: int = 64
 
 
 class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -126,9 +126,22 @@ class BatchWriter:
         self._connection = connection
         self.head = head
         self.descriptions: dict[str, bytes] = {}
+        self._earlier = head
+        self._replaced: dict[str, bytes | None] = {}
+
+    def take_back(self) -> None:
+        """Forget the batch that was written last: its transaction was rolled back."""
+        self.head = self._earlier
+        for arm, description in self._replaced.items():
+            if description is None:
+                self.descriptions.pop(arm, None)
+            else:
+                self.descriptions[arm] = description
+        self._replaced = {}
 
     def write(self, batch: Batch) -> None:
-        """Execute the batch inside the open transaction; after an error only a new writer may go on."""
+        """Execute the batch inside the open transaction; after an error call `take_back`."""
+        self._earlier = self.head
         for statement, rows in self._statements(batch):
             self._execute(statement, rows)
         if batch.epochs:
@@ -168,6 +181,7 @@ class BatchWriter:
     def _new_descriptions(self, batch: Batch) -> list[Values]:
         known = self.descriptions
         new = [row for row in batch.arms.values() if known.get(row.arm) != row.description]
+        self._replaced = {row.arm: known.get(row.arm) for row in new}
         known.update((row.arm, row.description) for row in new)
         return [(row.arm, bytearray(row.description), digest((row.arm, row.description))) for row in new]
 

@@ -13,6 +13,7 @@ from broker.store.group_commit import GroupCommit
 from broker.store.history import check_history, kept_anchor, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
+from broker.store.reserve import RESERVE_BYTES, Reserve
 from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
 from broker.store.rows import Loaded, Purged
@@ -25,6 +26,8 @@ from broker.store.writer import Writer
 FILE = "store.sqlite3"
 """Name of the file in the store's directory."""
 _PROBE_BYTES = 1024 * 1024
+_PROBE_SHARE = 4
+"""A probe takes at most this part of the reserve."""
 
 
 class Store(GroupCommit):
@@ -36,6 +39,7 @@ class Store(GroupCommit):
         lock: DirectoryLock,
         writer: Writer,
         anchor: AnchorFile,
+        reserve: Reserve,
         now: Callable[[], int],
         surveyed: Surveyed,
     ) -> None:
@@ -43,6 +47,7 @@ class Store(GroupCommit):
         self._path = path
         self._lock = lock
         self._anchor = anchor
+        self.reserve = reserve
         anchor.report = self._fail_from_thread
         self._now = now
         self._scrub = self._new_scrub()
@@ -51,12 +56,14 @@ class Store(GroupCommit):
 
     @classmethod
     def open(
-        cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES, accept_lost: bool = False
-    ) -> "Store":
+        cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES, accept_lost: bool = False,
+        reserve_bytes: int = RESERVE_BYTES,
+    ) -> "Store":  # fmt: skip
         """Lock, create or migrate, check and try the store; blocks. `now` gives µs since 1970.
 
         A file above `whole_bytes` is checked in part now, and as a whole in the background
         once the event loop runs. `accept_lost`: somebody decided to go on with a store that knows less than it did.
+        `reserve_bytes` of the disk are kept for the time when it is full.
 
         Raises:
             StoreLockedError: another process holds the directory.
@@ -69,18 +76,20 @@ class Store(GroupCommit):
         connection: sqlite3.Connection | None = None
         path = directory / FILE
         try:
+            reserve = Reserve(directory, reserve_bytes)
             generation, lost = check_history(directory, path, accept=accept_lost)
             connection = connect(path)
             migrate(connection, path)
             shrinkable(connection, path)
             surveyed = check_at_start(connection, path, whole_bytes)
             surveyed.damages.extend(mend_service(connection, kept_anchor(directory)))
-            _write_probe(connection, directory)
+            _write_probe(connection, directory, reserve.size)
             if lost is not None:
                 accept_lost_history(connection, lost, now())
             own = own_anchor(connection)
             anchor = AnchorFile(directory, own, generation)
-            store = cls(path, lock, Writer(connection, own, anchor.keep), anchor, now, surveyed)
+            writer = Writer(connection, own, anchor.keep, reserve.give_up)
+            store = cls(path, lock, writer, anchor, reserve, now, surveyed)
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -110,7 +119,7 @@ class Store(GroupCommit):
         except (StoreError, sqlite3.Error):
             return False
         try:
-            _write_probe(connection, self._path.parent)
+            _write_probe(connection, self._path.parent, self.reserve.size)
         except (sqlite3.Error, OSError):
             return False
         finally:
@@ -182,12 +191,12 @@ def _mark_clean(now_us: int, connection: sqlite3.Connection) -> None:
     )
 
 
-def _write_probe(connection: sqlite3.Connection, directory: Path) -> None:
+def _write_probe(connection: sqlite3.Connection, directory: Path, reserve_bytes: int) -> None:
     """Write as much as a busy moment would, and one row; sqlite3.Error or OSError when that fails."""
     probe = directory / "store.probe"
     try:
         with probe.open("wb") as file:
-            file.write(bytes(_PROBE_BYTES))
+            file.write(bytes(min(_PROBE_BYTES, reserve_bytes // _PROBE_SHARE) or _PROBE_BYTES))
             file.flush()
             os.fsync(file.fileno())
     finally:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from broker.store.anchor import Anchor
 from broker.store.batch import Batch
-from broker.store.errors import StoreError, store_error
+from broker.store.errors import StoreError, StoreFullError, store_error
 from broker.store.statements import COUNT, AuditHead, BatchWriter
 
 T = TypeVar("T")
@@ -20,10 +20,14 @@ Keep = Callable[[Anchor], None]
 class Writer:
     """Runs one transaction after another on its own connection; after the first failure it refuses all others.
 
-    `known` is what the file knows.
+    `known` is what the file knows. On a full disk `make_room` is asked, and the transaction done again if it made some.
     """
 
-    def __init__(self, connection: sqlite3.Connection, known: Anchor, keep: Keep = lambda _: None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, known: Anchor, keep: Keep = lambda _: None,
+        make_room: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
+        self._make_room = make_room
         self._connection = connection
         self._batches = BatchWriter(connection, AuditHead(known.audit, known.audit_hash))
         self._keep = keep
@@ -71,17 +75,31 @@ class Writer:
         if self._error is not None:
             raise self._error
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            result = work()
-            self._connection.execute(COUNT, (time_us,))
-            self._connection.execute("COMMIT")
+            try:
+                result = self._once(work, time_us)
+            except Exception as error:
+                if not isinstance(store_error(error), StoreFullError) or not self._make_room():
+                    raise
+                result = self._once(work, time_us)
             self._commits += 1
             numbers = (self._epoch, self._commits, self._requests, self._changes)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
         except Exception as error:
             self._error = store_error(error)
+            raise self._error from error
+        return result
+
+    def _once(self, work: Callable[[], T], time_us: int) -> T:
+        """One transaction; nothing of it happened when it fails."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            result = work()
+            self._connection.execute(COUNT, (time_us,))
+            self._connection.execute("COMMIT")
+        except Exception:
+            self._batches.take_back()
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
-            raise self._error from error
+            raise
         return result

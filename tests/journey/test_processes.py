@@ -161,22 +161,31 @@ def fill(place: Path) -> Path:
             return ballast
 
 
-async def test_a_full_disk_refuses_and_loses_nothing(process: Maker, small_disk: Path) -> None:
+async def test_on_a_full_disk_changes_are_refused_and_all_else_goes_on(process: Maker, small_disk: Path) -> None:
     one = process(folder=small_disk).start()
     async with Client(one.port, one.root, "ann", "ann") as client:
         await client.subscribe("svc/+")
         await online(client, 1)
         await client.change("r1", SET, VALUE, id="before")
         ballast = fill(small_disk)
-        reply = await _first_refusal(client)
-        assert (reply["error"]["kind"], reply["error"]["retry"]) == ("store_unavailable", "same_id")
-        assert (reply["error"]["name"], reply["final"]) == ("DATABASE_ERROR", False)
-        await client.document("svc/main", lambda document: document["state"] == "offline")
+        refused = await _first_refusal(client)
+        assert (refused["error"]["kind"], refused["error"]["retry"]) == ("store_unavailable", "same_id")
+        assert (refused["error"]["name"], refused["final"]) == ("DATABASE_ERROR", False)
+        read = await client.call("r1", "GetKinematicSoftLimits", {"control_mode": SLOT})
+        assert (read["ok"], read["warnings"]) == (True, [])
+        again = await client.call("r1", SET, VALUE, id="before")
+        assert (again["stage"], again["duplicate"]) == ("applied", True)
+        illegal = await client.call("r1", SET, {**VALUE, ITEM: 0.9}, dry_run=True)
+        assert illegal["error"]["kind"] == "out_of_limits"
         ballast.unlink()
-        await online(client, 2)
-        assert (await client.reply(reply["id"]))["stage"] == "applied"
-        await client.send("r1", SET, {"id": "before", "params": VALUE})
-        await client.document(f"res/{client.user}/{client.conn}/before", lambda again: again.get("duplicate", False))
+        while not (reply := await client.call("r1", SET, VALUE, id="after"))["ok"]:
+            assert reply["error"]["kind"] == "store_unavailable"
+        assert reply["stage"] == "applied"
+        assert not any(
+            message.topic == "svc/main" and message.document["state"] == "offline" for message in client.inbox
+        )
+        assert '"disk_full"' in one.log
+        assert '"disk_has_room"' in one.log
         assert await one.stop() == Exit.OK
 
 
