@@ -22,7 +22,6 @@ log = structlog.get_logger()
 
 EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE = 0, 1, 4
 _FORESEEN = (StoreError, LinkError, ArmError, SettingsError, SecondServiceError)
-MIB = 1024 * 1024
 RETEST_S = 2.0
 """How often a full store is tried again."""
 
@@ -98,6 +97,12 @@ def _foreseen(error: BaseException) -> Exception | None:
     return error if isinstance(error, _FORESEEN) else None
 
 
+def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
+    """The store of the settings; see `Store.open`."""
+    reserve = settings.store.reserve_bytes
+    return Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve)
+
+
 async def run_once(
     settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
 ) -> None:
@@ -112,8 +117,7 @@ async def run_once(
         SettingsError: a file that the settings name cannot be used.
         SecondServiceError: another service serves the same root.
     """
-    reserve = settings.store.reserve_mib * MIB
-    store = Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve)
+    store = open_store(settings, clock, how)
     clean = True
     try:
         loaded = store.load(blame=how.blame)

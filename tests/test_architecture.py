@@ -104,6 +104,7 @@ def test_an_mqtt_library_is_imported_by_one_client_only(library: str) -> None:
 ENVIRONMENT = {
     "broker/settings/load.py": "reads it",
     "devices/kortex/worker.py": "a process of its own",
+    "devices/ros2/worker.py": "a process of its own; ROS is told by it who may be discovered",
     "devices/ros2/arm_node.py": "a process of its own; ROS is told by it who may be discovered",
 }
 """Who may touch the environment, each with the reason."""

@@ -48,6 +48,11 @@ class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dir: str = "data"
     reserve_mib: int = 64
 
+    @property
+    def reserve_bytes(self) -> int:
+        """The same in bytes."""
+        return self.reserve_mib * 1024 * 1024
+
 
 class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`strict` refuses what is doubtful instead of warning."""
