@@ -88,8 +88,9 @@ class Store(GroupCommit):
                 accept_lost_history(connection, lost, now())
             own = own_anchor(connection)
             anchor = AnchorFile(directory, own, generation)
-            writer = Writer(connection, own, anchor.keep, reserve.give_up)
-            store = cls(path, lock, writer, anchor, reserve, now, surveyed)
+            store = cls(
+                path, lock, Writer(connection, own, anchor.keep, reserve.give_up), anchor, reserve, now, surveyed
+            )
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
