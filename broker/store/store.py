@@ -61,9 +61,8 @@ class Store(GroupCommit):
     ) -> "Store":  # fmt: skip
         """Lock, create or migrate, check and try the store; blocks. `now` gives µs since 1970.
 
-        A file above `whole_bytes` is checked in part now, and as a whole in the background
-        once the event loop runs. `accept_lost`: somebody decided to go on with a store that knows less than it did.
-        `reserve_bytes` of the disk are kept for the time when it is full.
+        A file above `whole_bytes` is checked in part now, and as a whole in the background once the event loop runs.
+        `accept_lost`: somebody decided to go on with a store that knows less than it did. See Reserve for its bytes.
 
         Raises:
             StoreLockedError: another process holds the directory.
@@ -88,9 +87,8 @@ class Store(GroupCommit):
                 accept_lost_history(connection, lost, now())
             own = own_anchor(connection)
             anchor = AnchorFile(directory, own, generation)
-            store = cls(
-                path, lock, Writer(connection, own, anchor.keep, reserve.give_up), anchor, reserve, now, surveyed
-            )
+            writer = Writer(connection, own, anchor.keep, reserve.give_up)
+            store = cls(path, lock, writer, anchor, reserve, now, surveyed)
         except (StoreError, sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
