@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from broker.assembly import SURE_KEY
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkError
 from broker.presence.rivals import SecondServiceError
@@ -121,7 +122,7 @@ async def run_once(
     clean = True
     try:
         loaded = store.load(blame=how.blame)
-        clock.not_before(loaded.last_time_us)
+        clock.not_before(loaded.last_time_us, int(loaded.meta.get(SURE_KEY, 0)))
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()
             service = Service(

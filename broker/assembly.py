@@ -29,6 +29,21 @@ from broker.store.rows import Loaded
 from broker.store.store import Store
 from broker.topics import Topics
 
+SURE_KEY = "clock/sure_since_us"
+"""The key among the small values of the time since which ages are known."""
+
+
+def keep_doubts(clock: Clock, store: Store, loaded: Loaded) -> None:
+    """Let the next start know since when ages are known."""
+
+    def keep() -> None:
+        store.batch.set_meta(SURE_KEY, str(clock.sure_since_us))
+        store.flush_later()
+
+    clock.on_doubt = keep
+    if clock.sure_since_us != int(loaded.meta.get(SURE_KEY, 0)):
+        keep()
+
 
 def ledger_of(
     settings: Settings, store: Store, loaded: Loaded, clock: Clock, outbox: Outbox, topics: Topics, counters: Counters

@@ -112,9 +112,7 @@ def _with(put: Callable[[ArmSession, R], None], row: R, session: ArmSession) -> 
 
 def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
     """The job of a change that was not settled."""
-    expires = 0.0
-    if row.expires_us:
-        expires = ledger.clock.monotonic() + (row.expires_us - ledger.clock.now_us()) / 1e6
+    expires = ledger.clock.deadline(row.expires_us)
     begun = row.state in (ChangeState.WRITING, ChangeState.UNKNOWN)
     known: dict[str, Any] = {
         "n": row.n, "request_n": row.request_n, "rev": row.rev, "slot": (row.key, row.mode),

@@ -17,7 +17,7 @@ from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.assembly import access_of, ledger_of, orders_of, reconciler_of
+from broker.assembly import access_of, keep_doubts, ledger_of, orders_of, reconciler_of
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
@@ -170,6 +170,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
+        keep_doubts(self._clock, self._store, self._loaded)
         await remember_start(self._store, self._loaded.meta, self._presence.identity.start)
         await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
         self._presence.serve(self._link, self._tasks)
@@ -178,7 +179,8 @@ class Service:
         self._link.on_session(self._on_session)
         present = await self._link.open()
         self._opened = True
-        log.info("started", epoch=self._loaded.epoch, arms=len(self.sessions), session_present=present)
+        self._fences.go_above(self._presence.highest_epoch, "svc")
+        log.info("started", epoch=self._ledger.epoch, arms=len(self.sessions), session_present=present)
         recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies, self._damages)
         for session in self.sessions.values():
             self._authorities.begin(session)

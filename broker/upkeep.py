@@ -48,6 +48,6 @@ async def each_hour(sessions: Mapping[str, ArmSession], store: Store, clock: Clo
     """Drop what need not be kept, and repair what the MQTT server may have lost, for ever."""
     while True:
         await asyncio.sleep(HOUR_S)
-        purged = await store.purge(clock.now_us())
+        purged = await store.purge(*clock.for_deleting())
         log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
         announcer.everything(sessions.values())

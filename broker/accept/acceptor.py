@@ -11,11 +11,11 @@ from broker.accept.admission import (
     check_options,
     check_policy,
     check_values,
-    deadline_us,
     method_of,
     only_checked,
     request_of,
 )
+from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode, presumed_codec
 from broker.accept.denials import Denials
 from broker.accept.intake import Intake
@@ -160,7 +160,7 @@ class Acceptor:
             raise BrokerError("shutting_down", "the service is ending; send the same request again")
         session = self._sessions.get(arrival.topic.arm)
         arrival.checked_only = only_checked(arrival, session)
-        expires_us = deadline_us(arrival, self._users)
+        expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions)
         check_options(arrival, rpc)
         check_policy(arrival, rpc, session, self._users)
@@ -175,6 +175,7 @@ class Acceptor:
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
         elif isinstance(outcome, Proposal | Restoration):
+            check_age(arrival, outcome)
             self._change(arrival, session, request, outcome, expires_us)
         else:
             self._order(arrival, session, request, outcome)
@@ -295,9 +296,7 @@ class Acceptor:
         """Put an accepted change into the queue of its arm, with its request row."""
         row = self._request_row(arrival)
         address = arrival.address(self._topics)
-        clock = self._ledger.clock
-        remaining_us = expires_us - clock.now_us()
-        expires = clock.monotonic() + remaining_us / 1e6 if expires_us else 0.0
+        expires = self._ledger.clock.deadline(expires_us)
         job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

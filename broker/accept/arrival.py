@@ -42,6 +42,8 @@ class Arrival:
     """What a refused id reads like."""
     checked_only: bool = False
     """Whether a write is only checked, whatever it says of a dry run."""
+    age_unknown: str = ""
+    """Why nobody knows how old it is; empty if that is known, or was not asked."""
     warnings: list[Warned] = field(default_factory=list)
 
     @property

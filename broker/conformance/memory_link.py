@@ -40,40 +40,11 @@ class MemoryReceipt:
         return self.code
 
 
-class MemoryLink:
-    """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
+class _Inbox:
+    """What came and was not taken yet."""
 
-    Topics are given and shown without `prefix`.
-    While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
-    """
-
-    prefix = ""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
-        self.counts = LinkCounts()
-        self.published: list[Published] = []
-        self.acked: list[InboundMessage] = []
-        self.delivered: list[InboundMessage] = []
-        self.silent = silent
-        self.connected = False
-        self.max_packet = UNTOLD_MAX_PACKET
-        self._loop = loop
-        self._open: deque[MemoryReceipt] = deque()
+    def __init__(self) -> None:
         self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
-        self._callbacks: list[Callable[[bool], None]] = []
-        self._lost_callbacks: list[Callable[[], None]] = []
-        self._news = asyncio.Event()
-
-    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
-        """See `MqttLink`."""
-        self._callbacks.append(callback)
-        if lost is not None:
-            self._lost_callbacks.append(lost)
-
-    async def open(self) -> bool:
-        """See `MqttLink`."""
-        self.restore(present=True)
-        return True
 
     async def messages(self) -> AsyncIterator[InboundMessage]:
         """See `MqttLink`."""
@@ -89,6 +60,42 @@ class MemoryLink:
                 batch.append(self._inbox.get_nowait())
             ended = None in batch
             yield [message for message in batch if message is not None]
+
+
+class MemoryLink(_Inbox):
+    """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
+
+    Topics are given and shown without `prefix`.
+    While `silent` nothing that is published is acknowledged; `lose` and `restore` cut and renew the connection.
+    """
+
+    prefix = ""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, silent: bool = False) -> None:
+        super().__init__()
+        self.counts = LinkCounts()
+        self.published: list[Published] = []
+        self.acked: list[InboundMessage] = []
+        self.delivered: list[InboundMessage] = []
+        self.silent = silent
+        self.connected = False
+        self.max_packet = UNTOLD_MAX_PACKET
+        self._loop = loop
+        self._open: deque[MemoryReceipt] = deque()
+        self._callbacks: list[Callable[[bool], None]] = []
+        self._lost_callbacks: list[Callable[[], None]] = []
+        self._news = asyncio.Event()
+
+    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
+        """See `MqttLink`."""
+        self._callbacks.append(callback)
+        if lost is not None:
+            self._lost_callbacks.append(lost)
+
+    async def open(self) -> bool:
+        """See `MqttLink`."""
+        self.restore(present=True)
+        return True
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink`."""

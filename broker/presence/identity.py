@@ -1,7 +1,6 @@
 """One start of the service: its name, and the document that tells of it."""
 
 import secrets
-from collections.abc import Callable
 from typing import Any
 
 from broker.clock import Clock
@@ -26,8 +25,6 @@ class Identity:
         self.passed = False
         """Whether it made sure that nobody else serves the root."""
         self.take_over = take_over
-        self.clock_state: Callable[[], Any] = lambda: "ok"
-        """What the documents say of the clock."""
         self.seen_us = 0
         """The `seen_at` of the last document."""
         self._clock, self._counters = clock, counters
@@ -43,7 +40,7 @@ class Identity:
             "epoch": self.epoch,
             "start": self.start,
             "counters": self._counters.totals(),
-            "clock": self.clock_state(),
+            "clock": self._clock.told._asdict(),
         }
         if state == STARTING:
             document |= {"passed": self.passed, "take_over": self.take_over}

@@ -101,10 +101,14 @@ class Obstacles:
 
     def _is_old(self, job: ChangeJob) -> bool:
         """Whether a change is older than may be; an age that cannot be known counts as old."""
-        age_us = self._clock.now_us() - job.at_us
-        if job.recovered:
-            return self._clock.behind or age_us > self.max_age_us
-        return max(age_us, (self._clock.monotonic() - job.since) * 1e6) > self.max_age_us
+        age_us = self._clock.age_us(job.at_us)
+        if age_us is None:
+            return job.recovered or self._waited_us(job) > self.max_age_us
+        return max(age_us, 0 if job.recovered else self._waited_us(job)) > self.max_age_us
+
+    def _waited_us(self, job: ChangeJob) -> float:
+        """How long a change of this run waited, on the monotonic clock."""
+        return (self._clock.monotonic() - job.since) * 1e6
 
 
 def _can_wait(job: ChangeJob) -> bool:

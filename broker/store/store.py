@@ -125,8 +125,10 @@ class Store(GroupCommit):
             connection.close()
         return True
 
-    async def purge(self, now_us: int) -> Purged:
+    async def purge(self, now_us: int, sure_since_us: int = 0) -> Purged:
         """Remove what need not be kept any longer, in small transactions between the others.
+
+        Ages are known since `sure_since_us` only.
 
         Raises:
             StoreError: the store failed.
@@ -134,7 +136,7 @@ class Store(GroupCommit):
         removed = dict.fromkeys(("request", "event", "change"), 0)
         try:
             for rule in RULES:
-                for step in steps(rule, now_us):
+                for step in steps(rule, now_us, sure_since_us):
                     count = await asyncio.wrap_future(self._writer.run(step))
                     if count is None:
                         break

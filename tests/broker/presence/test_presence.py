@@ -21,7 +21,7 @@ def test_the_document_has_every_field() -> None:
         one = await Starter(hub, epoch=7).until_decided()
         document = hub.document()
         assert set(document) == {"state", "since", "seen_at", "version", "epoch", "start", "counters", "clock"}
-        assert (document["state"], document["epoch"], document["clock"]) == ("online", 7, "ok")
+        assert (document["state"], document["epoch"], document["clock"]) == ("online", 7, {"state": "ok", "seconds": 0})
         assert document["start"] == one.presence.identity.start
         assert len(document["start"]) == 16
         assert document["counters"] == dict.fromkeys(COUNTERS, 0)

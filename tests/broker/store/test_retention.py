@@ -108,3 +108,29 @@ async def test_a_purge_of_a_failed_store_fails(reopen: Reopen, fill_up: Callable
         await store.failed
     with pytest.raises(StoreFullError):
         await store.purge(NOW_US)
+
+
+DONE = {"settled": True, "reply_open": False}
+
+
+async def test_what_a_wrong_clock_wrote_goes_with_what_came_after_it_and_stops_nothing(
+    reopen: Reopen, make_request: Callable[..., RequestRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "STEP", 3)
+    store = reopen()
+    old, later = NOW_US - 31 * DAY_US, NOW_US + 365 * DAY_US
+    times = [old, *[later] * 8, old, later, old, NOW_US, later, NOW_US]
+    for n, at_us in enumerate(times, 1):
+        store.batch.add_request(make_request(n, at_us=at_us, **DONE))
+    store = reopen()
+    assert (await store.purge(NOW_US)).requests == 10
+    assert [n for n in range(1, 16) if store.request(n)] == [2, 3, 13, 14, 15]  # two wait for the next old row
+
+
+async def test_nothing_goes_before_its_age_is_known(reopen: Reopen, make_request: Callable[..., RequestRow]) -> None:
+    store = reopen()
+    for n in range(1, 5):
+        store.batch.add_request(make_request(n, at_us=NOW_US - 365 * DAY_US, **DONE))
+    store = reopen()
+    assert (await store.purge(NOW_US, NOW_US - 30 * DAY_US + 1)).requests == 0
+    assert (await store.purge(NOW_US, NOW_US - 30 * DAY_US)).requests == 3
