@@ -21,7 +21,7 @@ from devices.adapter import ArmError
 
 log = structlog.get_logger()
 
-EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE = 0, 1, 4
+EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE, EXIT_CRASHED = 0, 1, 4, 70
 _FORESEEN = (StoreError, LinkError, ArmError, SettingsError, SecondServiceError)
 RETEST_S = 2.0
 """How often a full store is tried again."""
@@ -65,7 +65,8 @@ async def serve(
 
 async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
     while not stop.is_set():
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
+        served = asyncio.Event()
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload, served))
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
@@ -74,7 +75,9 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETEST_S)
             continue
-        return EXIT_UNREACHABLE if isinstance(cause, LinkError | StoreLockedError | SecondServiceError) else EXIT_FAILED
+        if isinstance(cause, LinkError | StoreLockedError | SecondServiceError):
+            return EXIT_UNREACHABLE
+        return EXIT_CRASHED if served.is_set() else EXIT_FAILED
     return EXIT_OK
 
 
@@ -105,11 +108,12 @@ def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
 
 
 async def run_once(
-    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
-) -> None:
+    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None,
+    served: asyncio.Event | None = None,
+) -> None:  # fmt: skip
     """One run on what the store holds, until `stop` or a failure; follows what `reload` reads meanwhile.
 
-    An end that nobody foresaw is stored as unclean.
+    Sets `served` once it takes requests. An end that nobody foresaw is stored as unclean.
 
     Raises:
         StoreError: the store cannot be opened, or failed.
@@ -131,6 +135,8 @@ async def run_once(
             reloading: asyncio.Task[None] | None = None
             try:
                 await _unless(stop, service.start())
+                if served is not None:
+                    served.set()
                 if reload is not None:
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(stop, store.failed, crashed)

@@ -1,9 +1,11 @@
-"""Logs: one JSON object a line on standard error."""
+"""Logs: one JSON object a line on standard error, before it the priority where systemd's journal reads along."""
 
 import logging
 import sys
+from datetime import UTC, datetime
 from typing import TextIO, cast
 
+import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
@@ -36,7 +38,20 @@ class _StandardError:
         sys.stderr.flush()
 
 
-_THRESHOLD = _Threshold()
+class _Priority:
+    """Puts the priority of an event, as syslog numbers it, before its line if `wanted`."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def __call__(self, logger: WrappedLogger, method: str, line: str) -> str:
+        """Pass a line on."""
+        del logger
+        return f"<{_PRIORITIES.get(_LEVELS[method.upper()], 6)}>{line}" if self.wanted else line
+
+
+_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+_THRESHOLD, _PRIORITY = _Threshold(), _Priority()
 _PROCESSORS: list[structlog.typing.Processor] = [
     _THRESHOLD,
     structlog.contextvars.merge_contextvars,
@@ -44,7 +59,9 @@ _PROCESSORS: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
     structlog.processors.JSONRenderer(),
+    _PRIORITY,
 ]
+_encode = msgspec.json.Encoder().encode
 
 
 def set_level(level: str) -> None:
@@ -57,9 +74,19 @@ def level() -> str:
     return logging.getLevelName(_THRESHOLD.level).lower()
 
 
-def set_up(level: str) -> None:
-    """Log from `level` up (`debug`, `info`, `warning`, `error`)."""
+def info(event: str, fields: dict[str, object]) -> None:
+    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time."""
+    if _THRESHOLD.level <= logging.INFO:
+        stamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = _encode({**fields, "event": event, "level": "info", "timestamp": stamp}).decode()
+        sys.stderr.write(f"{'<6>' if _PRIORITY.wanted else ''}{line}\n")
+        sys.stderr.flush()
+
+
+def set_up(level: str, *, priorities: bool = False) -> None:
+    """Log from `level` up (`debug`, `info`, `warning`, `error`), each line with its priority where that is wanted."""
     set_level(level)
+    _PRIORITY.wanted = priorities
     structlog.configure(
         processors=_PROCESSORS,
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),

@@ -15,5 +15,7 @@ class Exit(enum.IntEnum):
     """No reply within the timeout: the outcome is unknown."""
     NO_SERVER = 4
     """No MQTT server, the store is locked, or another service serves the same root."""
+    CRASHED = 70
+    """The service ended on what nobody foresaw, or its store failed while it ran: a supervisor starts it again."""
     INTERRUPTED = 130
     """Ctrl-C."""

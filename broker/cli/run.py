@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import traceback
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ import msgspec
 
 from broker.cli.exits import Exit
 from broker.settings import LOG_LEVELS, LONGEST_LATENCY_MS, Settings, SettingsError, quick
+from broker.settings.journal import reads_along
 
 if TYPE_CHECKING:
     from broker.arms.fleet_check import CheckedFleet
@@ -136,10 +138,13 @@ def run(arguments: list[str]) -> int:
     from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
     from broker.app import Start, serve  # noqa: PLC0415 - likewise
 
-    logs.set_up(asked.settings.log_level)
+    logs.set_up(asked.settings.log_level, priorities=reads_along())
     try:
         return asyncio.run(
             serve(asked.settings, reread=asked.reread, how=Start(True, asked.accept_lost, asked.take_over))
         )
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except Exception:  # noqa: BLE001 - whatever it was, the code of the end tells a supervisor to start again
+        traceback.print_exc()
+        return Exit.CRASHED

@@ -5,6 +5,7 @@ from functools import partial
 
 import msgspec
 
+from broker import logs
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase, RestoreJob
 from broker.blobs import pack, pack_setters
@@ -247,6 +248,7 @@ class Ledger:
         self._send(session, row.seq, row.topic, row.body)
 
     def _publish(self, session: ArmSession, event: Event, below: str, body: bytes) -> None:
+        logs.info("change", _told(event))
         self.notices.send(event, below)
         self._send(session, event.seq, below, body)
 
@@ -277,6 +279,17 @@ class Ledger:
             return ControlModeNotification(known_mode(mode or 0), stamp, user, connection)
         event = ControlConfigurationEvent(number) if row is not None else number
         return ControlConfigurationNotification(event, stamp, user, connection)
+
+
+def _told(event: Event) -> dict[str, object]:
+    """What the log says of an event."""
+    line: dict[str, object] = {
+        "arm": event.arm, "name": event.event, "cause": event.cause, "rev": event.rev, "seq": event.seq,
+        "by": f"{event.by.user}/{event.by.connection}", "request_id": event.request_id,
+    }  # fmt: skip
+    if event.change is not None:
+        line["item"], line["slot"] = event.change.item, event.change.slot
+    return line
 
 
 def state_of(job: ChangeJob) -> ChangeState:

@@ -2,15 +2,20 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from broker.app import EXIT_FAILED, EXIT_UNREACHABLE, run_once, serve
+from broker.app import EXIT_CRASHED, EXIT_FAILED, EXIT_UNREACHABLE, run_once, serve
+from broker.cli.exits import Exit
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkUnreachableError
+from broker.service import Service
 from broker.settings import Settings
+from broker.store.errors import StoreBrokenError
 from broker.store.store import Store
 from tests.devices.virtual_loop import VirtualLoop
 from tests.journey.client import Client
@@ -92,3 +97,29 @@ async def test_a_locked_store_and_a_wrong_arm_have_their_exit_codes(settings: Se
     store.close()
     wrong = settings_of(settings.mqtt.url, settings.root, settings.data_dir, [], arm=[{"id": "r1"}])
     assert await serve(wrong) == EXIT_FAILED
+
+
+async def test_a_store_that_fails_while_it_serves_is_a_crash(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Service.start
+
+    async def start(service: Service) -> None:
+        await honest(service)
+        service._store._fail(StoreBrokenError("an I/O error"))
+
+    monkeypatch.setattr(Service, "start", start)
+    assert await serve(settings) == EXIT_CRASHED
+
+
+def test_what_nobody_foresaw_ends_the_process_with_a_code_of_its_own(tmp_path: Path) -> None:
+    code = (
+        "import sys, broker.app\n"
+        "async def fail(*_, **__): raise ZeroDivisionError\n"
+        "broker.app.serve = fail\n"
+        "from broker.cli.run import run\n"
+        f"sys.exit(run(['--mqtt', 'mqtt://127.0.0.1:1', '--data', {str(tmp_path)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == Exit.CRASHED
+    assert "ZeroDivisionError" in done.stderr

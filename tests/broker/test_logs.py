@@ -57,3 +57,28 @@ def test_a_logger_in_use_follows_an_exchanged_standard_error() -> None:
     command = [sys.executable, "-c", CODE.replace("log.warning", "log.info") + EXCHANGED]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["seen"]
+
+
+JOURNAL = """
+from broker.logs import info, set_up
+set_up("info", priorities=True)
+log.info("plain")
+log.warning("loud")
+log.error("louder")
+info("change", {"arm": "r1"})
+"""
+
+
+def test_the_journal_is_told_the_priority_of_each_line() -> None:
+    command = [sys.executable, "-c", CODE.replace('log.warning("loud", arm="r1")', "") + JOURNAL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    assert [line[:3] for line in done.stderr.splitlines()] == ["<6>", "<4>", "<3>", "<6>"]
+    change = json.loads(done.stderr.splitlines()[-1][3:])
+    assert change["timestamp"].endswith("Z")
+    assert (change["event"], change["level"], change["arm"]) == ("change", "info", "r1")
+
+
+def test_what_happens_with_every_change_has_a_level_too() -> None:
+    code = CODE.replace('log.warning("loud", arm="r1")', 'from broker.logs import info\ninfo("change", {"arm": "r1"})')
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stderr == ""

@@ -14,9 +14,9 @@ UNIT = DEPLOY / "armbroker.service"
 
 
 def test_the_settings_can_be_loaded() -> None:
-    settings = load(DEPLOY / "fleet.toml", {"ARMBROKER_MQTT_PASSWORD_FILE": "/run/credentials/mqtt-password"})
+    settings = load(DEPLOY / "fleet.toml", {})
     assert settings.mqtt.identity == "server-acl"
-    assert settings.mqtt.password_file == "/run/credentials/mqtt-password"
+    assert settings.mqtt.password_file == "/etc/armbroker/mqtt-password"
     assert f"user {settings.mqtt.user}\n" in (SHIPPED / "armbroker.acl").read_text()
     assert settings.data_dir == Path("/var/lib/armbroker")
 
@@ -26,11 +26,12 @@ def test_the_settings_can_be_loaded() -> None:
     [
         "Type=exec",
         "Restart=on-failure",
-        "DynamicUser=yes",
+        "User=armbroker",
+        "RestartPreventExitStatus=1 2",
+        "ExecReload=/opt/armbroker/.venv/bin/armbroker run --check --config /etc/armbroker/fleet.toml",
         "StateDirectory=armbroker",
         "TimeoutStopSec=20",
         "ExecReload=/bin/kill -HUP $MAINPID",
-        "SupplementaryGroups=armbroker",
     ],
 )
 def test_the_unit_restarts_the_service_and_keeps_its_state(line: str) -> None:
