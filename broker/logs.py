@@ -38,28 +38,29 @@ class _StandardError:
         sys.stderr.flush()
 
 
-class _Priority:
-    """Puts the priority of an event, as syslog numbers it, before its line if `wanted`."""
+class _Lines:
+    """Writes an event as a line of JSON, behind its priority as syslog numbers it if that is `wanted`."""
 
     def __init__(self) -> None:
         self.wanted = False
 
-    def __call__(self, logger: WrappedLogger, method: str, line: str) -> str:
-        """Pass a line on."""
-        del logger
-        return f"<{_PRIORITIES.get(_LEVELS[method.upper()], 6)}>{line}" if self.wanted else line
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> str:
+        """Write an event as its line."""
+        line = _RENDER(logger, method, event)
+        text = line if isinstance(line, str) else line.decode()
+        return f"<{_PRIORITIES[_LEVELS[method.upper()]]}>{text}" if self.wanted else text
 
 
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
-_THRESHOLD, _PRIORITY = _Threshold(), _Priority()
+_RENDER = structlog.processors.JSONRenderer()
+_THRESHOLD, _LINES = _Threshold(), _Lines()
 _PROCESSORS: list[structlog.typing.Processor] = [
     _THRESHOLD,
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
-    structlog.processors.JSONRenderer(),
-    _PRIORITY,
+    _LINES,
 ]
 _encode = msgspec.json.Encoder().encode
 
@@ -79,14 +80,14 @@ def info(event: str, fields: dict[str, object]) -> None:
     if _THRESHOLD.level <= logging.INFO:
         stamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         line = _encode({**fields, "event": event, "level": "info", "timestamp": stamp}).decode()
-        sys.stderr.write(f"{'<6>' if _PRIORITY.wanted else ''}{line}\n")
+        sys.stderr.write(f"{'<6>' if _LINES.wanted else ''}{line}\n")
         sys.stderr.flush()
 
 
 def set_up(level: str, *, priorities: bool = False) -> None:
     """Log from `level` up (`debug`, `info`, `warning`, `error`), each line with its priority where that is wanted."""
     set_level(level)
-    _PRIORITY.wanted = priorities
+    _LINES.wanted = priorities
     structlog.configure(
         processors=_PROCESSORS,
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),

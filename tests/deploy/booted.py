@@ -5,13 +5,17 @@ import os
 import shutil
 import subprocess
 import time
+import zlib
 from pathlib import Path
 from typing import Self
 
 from tests.mosquitto import ROOT
 
 RELEASE = "bookworm"
-BASE = Path("/var/tmp") / f"armbroker-debian-{RELEASE}"
+PACKAGES = "systemd,systemd-sysv,dbus,ca-certificates,procps"
+"""What every Debian has that a person installed; the smallest one has not."""
+_MADE_OF = zlib.crc32(f"{RELEASE} {PACKAGES}".encode())
+BASE = Path("/var/tmp") / f"armbroker-debian-{_MADE_OF:08x}"  # noqa: S108 - only root may write there what root then runs
 """The bare system, made once a machine; what is done to it while it runs is forgotten."""
 PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter")
 PLACE = "/root/armbroker"
@@ -41,8 +45,7 @@ def make_base() -> Path:
     if not (BASE / "etc" / "debian_version").exists():
         fresh = BASE.with_name(f"{BASE.name}.new")
         shutil.rmtree(fresh, ignore_errors=True)
-        packages = "systemd,systemd-sysv,dbus,ca-certificates"
-        command = ["debootstrap", "--variant=minbase", f"--include={packages}", RELEASE, str(fresh), _mirror()]
+        command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, str(fresh), _mirror()]
         subprocess.run(command, check=True, timeout=900, capture_output=True, text=True)
         fresh.rename(BASE)
     return BASE

@@ -43,7 +43,8 @@ class Walk:
     def request(self, leaf: str, method: str, params: str) -> dict[str, object]:
         """A request of alice; its reply."""
         reply = self.debian.run(
-            f"mosquitto_rr -V 5 -h {HOST} -p 8883 --cafile /etc/armbroker/ca.crt -u alice -P $(cat /root/alice.password) "
+            f"mosquitto_rr -V 5 -h {HOST} -p 8883 --cafile /etc/armbroker/ca.crt -u alice "
+            "-P $(cat /root/alice.password) "
             f"-i alice-sh -q 1 -W 20 -e armbroker/v1/res/alice/alice-sh/{leaf} "
             f"""-t armbroker/v1/req/alice/alice-sh/r12/{method} -m '{{"id":"{leaf}","params":{params}}}'"""
         )
@@ -102,7 +103,7 @@ def test_a_kill_is_followed_by_a_start_and_wrong_settings_are_not(walk: Walk) ->
     before = walk.pid()
     walk.debian.run(f"kill -9 {before}")
     walk.until(
-        f'test "$(systemctl show armbroker -p MainPID --value)" -gt 0 -a "$(systemctl is-active armbroker)" = active'
+        'test "$(systemctl show armbroker -p MainPID --value)" -gt 0 -a "$(systemctl is-active armbroker)" = active'
     )
     assert walk.pid() != before
     assert walk.request("kill1", "GetGravityVector", "{}")["ok"]
