@@ -65,8 +65,8 @@ async def serve(
 
 async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
     while not stop.is_set():
-        served = asyncio.Event()
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload, served))
+        reload.serving = False
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
             break
         log.error("run_ended", why=str(cause), error=type(cause).__name__)
@@ -77,7 +77,7 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             continue
         if isinstance(cause, LinkError | StoreLockedError | SecondServiceError):
             return EXIT_UNREACHABLE
-        return EXIT_CRASHED if served.is_set() else EXIT_FAILED
+        return EXIT_CRASHED if reload.serving else EXIT_FAILED
     return EXIT_OK
 
 
@@ -108,12 +108,11 @@ def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
 
 
 async def run_once(
-    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None,
-    served: asyncio.Event | None = None,
-) -> None:  # fmt: skip
+    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
+) -> None:
     """One run on what the store holds, until `stop` or a failure; follows what `reload` reads meanwhile.
 
-    Sets `served` once it takes requests. An end that nobody foresaw is stored as unclean.
+    An end that nobody foresaw is stored as unclean.
 
     Raises:
         StoreError: the store cannot be opened, or failed.
@@ -135,8 +134,6 @@ async def run_once(
             reloading: asyncio.Task[None] | None = None
             try:
                 await _unless(stop, service.start())
-                if served is not None:
-                    served.set()
                 if reload is not None:
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(stop, store.failed, crashed)

@@ -28,10 +28,14 @@ class Reloadable(Protocol):
 
 
 class Reload:
-    """Holds the settings that count; `reread` is None where no file was named. `ask` may be called any time."""
+    """Holds the settings that count; `reread` is None where no file was named. `ask` may be called any time.
+
+    `serving`: whether the present run came as far as taking requests.
+    """
 
     def __init__(self, settings: Settings, reread: Reread | None) -> None:
         self.settings = settings
+        self.serving = False
         self._reread = reread
         self._asked = asyncio.Event()
 
@@ -41,6 +45,7 @@ class Reload:
 
     async def serve(self, service: Reloadable, now_us: Callable[[], int]) -> None:
         """Reload when asked, for ever; requests go on meanwhile."""
+        self.serving = True
         while True:
             await self._asked.wait()
             self._asked.clear()
