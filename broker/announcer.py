@@ -1,13 +1,14 @@
 """What the service publishes of itself and its arms beside their state: retained, and again when it may be lost."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from broker import self_description
 from broker.arms.arm_session import ArmSession
 from broker.presence.document import ONLINE
 from broker.presence.identity import Identity
-from broker.publish.documents import NAMES
+from broker.publish.comparison import FACTSHEET
+from broker.publish.contents import NAMES
 from broker.publish.outbox import Publication
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON
@@ -25,15 +26,20 @@ class Announcer:
         self._ledger = ledger
         self._identity = identity
 
-    def everything(self, sessions: Iterable[ArmSession]) -> None:
-        """All that is retained, the documents of the arms included."""
-        self.service()
-        self._retain(self._topics.meta("errors"), self_description.errors())
-        self._retain(self._topics.meta("asyncapi"), self_description.asyncapi(self._settings))
-        for session in sessions:
-            names = NAMES if session.state.adopted else ("presence",)
-            self._ledger.documents.mark(session, *names)
-            self.factsheet(session)
+    def mend(self, retained: Mapping[str, bytes]) -> None:
+        """Publish what is not retained as it is: payload by name below `meta/`."""
+        for name, document in self._of_the_service().items():
+            payload = JSON.encode_document(document)
+            if retained.get(name) != payload:
+                self._publish(self._topics.meta(name), payload)
+
+    def _of_the_service(self) -> dict[str, dict[str, Any]]:
+        """The documents of the service itself, by name below `meta/`."""
+        return {
+            "service": self_description.service(self._settings, self._ledger.epoch),
+            "errors": self_description.errors(),
+            "asyncapi": self_description.asyncapi(self._settings),
+        }
 
     def service(self) -> None:
         """What names the epoch."""
@@ -46,8 +52,8 @@ class Announcer:
         self._retain(self._topics.service(self._settings.instance), self._identity.document(state))
 
     def factsheet(self, session: ArmSession) -> None:
-        """What an arm is."""
-        self._retain(self._topics.meta(f"factsheet/{session.arm}"), self_description.factsheet(session))
+        """What an arm is changed."""
+        self._ledger.documents.mark(session, FACTSHEET)
 
     def follow(self, settings: Settings) -> None:
         """The settings were read again: publish what they change of what the service says of itself."""
@@ -69,7 +75,10 @@ class Announcer:
         self._clear(self._topics.meta(f"factsheet/{arm}"))
 
     def _retain(self, topic: str, document: dict[str, Any]) -> None:
-        self._ledger.outbox.send(Publication(topic, JSON.encode_document(document), JSON.content_type, retain=True))
+        self._publish(topic, JSON.encode_document(document))
+
+    def _publish(self, topic: str, payload: bytes) -> None:
+        self._ledger.outbox.send(Publication(topic, payload, JSON.content_type, retain=True))
 
     def _clear(self, topic: str) -> None:
         self._ledger.outbox.send(Publication(topic, b"", retain=True))

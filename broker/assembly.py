@@ -4,19 +4,25 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from broker import self_description
 from broker.accept.denials import Denials
 from broker.accept.orders import Orders
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.counters import Counters
+from broker.link.mqtt_link import MqttLink, parse_url
+from broker.publish.comparison import FACTSHEET
+from broker.publish.contents import BUILDERS
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox
+from broker.publish.readback import ReadBack
+from broker.publish.strangers import Strangers
 from broker.record.administration import Administration
 from broker.record.ledger import Ledger
 from broker.record.principals import Principals
-from broker.record.replies import JSON
+from broker.record.replies import JSON, Replies
 from broker.settings import Settings
 from broker.settle.adoption import Adoption
 from broker.settle.authority import Authorities
@@ -51,8 +57,9 @@ def ledger_of(
     """What writes and publishes: the ledger with documents and notices."""
     epoch, codec, loop = loaded.epoch, JSON, asyncio.get_running_loop()
     documents = Documents(
-        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop
-    )
+        outbox=outbox, clock=clock, epoch=epoch, instance=settings.instance, topics=topics, codec=codec, loop=loop,
+        builders={**BUILDERS, FACTSHEET: self_description.factsheet}, held=True,
+    )  # fmt: skip
     notices = Notices(
         store=store, clock=clock, outbox=outbox, topics=topics, codec=codec, rows=loaded.handles,
         first=loaded.next_handle,
@@ -64,6 +71,30 @@ def ledger_of(
     )  # fmt: skip
     documents.after_commit = ledger.after_commit
     return ledger
+
+
+def settler_of(settings: Settings, ledger: Ledger, replies: Replies, queues: Queues) -> Settler:
+    """What applies changes."""
+    return Settler(
+        ledger=ledger, replies=replies, documents=ledger.documents, queues=queues, loop=asyncio.get_running_loop(),
+        pending_max_age_us=settings.arm_defaults.pending_max_age_us,
+    )  # fmt: skip
+
+
+def readback_of(
+    make_link: Callable[[str], MqttLink],
+    settings: Settings,
+    topics: Topics,
+    ledger: Ledger,
+    sessions: Mapping[str, ArmSession],
+    announcer: Announcer,
+) -> ReadBack:
+    """What compares the documents with those that are retained."""
+    server = parse_url(settings.mqtt.url)
+    publish = f"mosquitto_pub -h {server.host} -p {server.port}"
+    publish += f" -u {settings.mqtt.user} -P ..." if settings.mqtt.user else ""
+    strangers = Strangers(settings.instance, topics, publish)
+    return ReadBack(make_link, topics, ledger.documents, ledger.outbox, sessions, strangers, announcer)
 
 
 def reconciler_of(

@@ -16,7 +16,7 @@ from broker.arms.fleet import Fleet, options_of
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ForwardJob
 from broker.arms.limit_files import LimitFiles
-from broker.publish.documents import NAMES
+from broker.publish.contents import NAMES
 from broker.record.ledger import Ledger
 from broker.settings import REAPPLY, ArmSettings, Settings, SettingsError
 from broker.settle.authority import Authorities

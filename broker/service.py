@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 
 import structlog
@@ -17,7 +17,7 @@ from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.assembly import access_of, keep_doubts, ledger_of, orders_of, reconciler_of
+from broker.assembly import access_of, keep_doubts, ledger_of, orders_of, readback_of, reconciler_of, settler_of
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
@@ -29,13 +29,13 @@ from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
+from broker.publish.readback import reading_link
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
 from broker.settle.drift import Drift
 from broker.settle.fences import Fences
 from broker.settle.queues import Queues
-from broker.settle.settler import Settler
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
@@ -75,9 +75,8 @@ class Service:
     ) -> None:
         loop = asyncio.get_running_loop()
         self._settings, self._store, self._loaded, self._clock, self._tasks = settings, store, loaded, clock, tasks
-        self._own: list[asyncio.Task[None]] = []
         self._opened, self._topics = False, (topics := Topics(settings.root))
-        self._counters = counters = Counters(clock.monotonic)
+        self._counters, self._own = (counters := Counters(clock.monotonic)), list[asyncio.Task[None]]()
         self._make_link = make_link = make_link or partial(make_real_link, counters=counters)
         identity = Identity(settings.instance, clock, self._counters, loaded.epoch, take_over=take_over)
         self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
@@ -88,10 +87,10 @@ class Service:
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
-        self._settler = settler = self._settler_of(replies)
+        self._settler = settler = settler_of(settings, ledger, replies, queues)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
-        self._fences = fences = Fences(ledger, accept=accept_lost)
-        self._reconciler = reconciler_of(ledger, settler, queues, announcer, fences, self._release)
+        self._fences = Fences(ledger, accept=accept_lost)
+        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release)
         settler.endings.on_foreign = self._drift.look
         queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
@@ -99,14 +98,9 @@ class Service:
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities = self._access.authorities
-        self._acceptor = self._acceptor_of(replies)
-        self._fleet_change = FleetChange(self._parts())
-
-    def _settler_of(self, replies: Replies) -> Settler:
-        return Settler(
-            ledger=self._ledger, replies=replies, documents=self._documents, queues=self._queues,
-            loop=asyncio.get_running_loop(), pending_max_age_us=self._settings.arm_defaults.pending_max_age_us,
-        )  # fmt: skip
+        read = partial(reading_link, make_link, self._link_config(), topics)
+        self._readback = readback_of(read, settings, topics, ledger, self.sessions, announcer)
+        self._acceptor, self._fleet_change = self._acceptor_of(replies), FleetChange(self._parts())
 
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
@@ -189,16 +183,22 @@ class Service:
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
-        self._announcer.everything(self.sessions.values())
+        self._announcer.service()
+        self._readback.ask()
+        self._keep_running((("read back", self._readback.run()),))
         await self._first_contact()
         tellers = (self._counters.tell, self._access.denials.tell, self._store.reserve.watch)
-        for name, work in (
+        self._keep_running((
             ("accept", self._acceptor.run()),
             ("acknowledge", self._acceptor.acknowledge()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
-            ("each hour", each_hour(self.sessions, self._store, self._clock, self._announcer)),
-        ):
+            ("each hour", each_hour(self._store, self._clock, self._readback)),
+        ))  # fmt: skip
+
+    def _keep_running(self, works: Iterable[tuple[str, Coroutine[None, None, None]]]) -> None:
+        """Run these until the end of the run."""
+        for name, work in works:
             task = self._tasks.create_task(work, name=name)
             task.add_done_callback(self._ended)
             self._own.append(task)
@@ -282,12 +282,11 @@ class Service:
         )
 
     def _on_session(self, present: bool) -> None:
-        """Each connection says that we are here; a lost session means that retained documents may be lost too."""
-        if present:
+        """Each connection says that we are here; whatever became of the session, retained documents may be old."""
+        del present
+        if self._opened:
             self._announcer.presence(ONLINE)
-        elif self._opened:
-            log.warning("mqtt_session_lost")
-            self._announcer.everything(self.sessions.values())
+            self._readback.ask()
 
 
 async def _fail(why: str) -> None:

@@ -1,6 +1,7 @@
 """Every topic of the service is built and parsed here."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,6 +50,17 @@ class DeviceTopic(NamedTuple):
 
     arm: str
     leaf: str
+
+
+class RetainedTopic(NamedTuple):
+    """Where something of the service is retained: family `state`, `meta` or `svc`.
+
+    `arm` is empty for what is of no arm, the instance for `svc`; `name` that of the document, `factsheet` for one.
+    """
+
+    family: str
+    arm: str
+    name: str
 
 
 class Topics:
@@ -146,3 +158,37 @@ def user_of(topic: str, topics: Topics) -> str:
     """The level of the user in a topic below `req/`, as it came, whatever follows; empty if none is there."""
     start = topics.request_filter.removesuffix("#")
     return topic.removeprefix(start).partition("/")[0] if topic.startswith(start) else ""
+
+
+class ReadTopics:
+    """What the service reads of what it published itself, below the same root."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+        self._base = topics.device("", "").removesuffix("dev//")
+
+    def filters(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Filters of what is retained: who is there, then these documents, in this order, then the rest of `meta/`."""
+        topics = self._topics
+        documents = (topics.meta("factsheet/+") if name == "factsheet" else topics.state("+", name) for name in names)
+        return (topics.service("+"), *documents, topics.meta("+"))
+
+    def parse(self, topic: str) -> RetainedTopic | None:
+        """The levels of a topic of `filters`; None for every other, and for what can be no arm."""
+        if not topic.startswith(self._base):
+            return None
+        family, *levels = topic[len(self._base) :].split("/")
+        match family, levels:
+            case "svc", [instance]:
+                return RetainedTopic(family, instance, "")
+            case "meta", [name]:
+                return RetainedTopic(family, "", name)
+            case "meta", ["factsheet", arm] if is_name(arm):
+                return RetainedTopic(family, arm, "factsheet")
+            case "state", [arm, name] if is_name(arm):
+                return RetainedTopic(family, arm, name)
+        return None
+
+    def marker(self, token: str) -> str:
+        """A topic that only the service may read and write, and no arm has: what it publishes there comes back."""
+        return self._topics.device(f"@{token}", "cmd")

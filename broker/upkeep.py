@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
-from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.notices import Notices
+from broker.publish.readback import ReadBack
 from broker.settle.endings import Endings
 from broker.store.store import Store
 
@@ -44,10 +44,10 @@ async def each_minute(
                 endings.expire_handle(session, entry)
 
 
-async def each_hour(sessions: Mapping[str, ArmSession], store: Store, clock: Clock, announcer: Announcer) -> None:
-    """Drop what need not be kept, and repair what the MQTT server may have lost, for ever."""
+async def each_hour(store: Store, clock: Clock, readback: ReadBack) -> None:
+    """Drop what need not be kept, and compare what the MQTT server retains, for ever."""
     while True:
         await asyncio.sleep(HOUR_S)
         purged = await store.purge(*clock.for_deleting())
         log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
-        announcer.everything(sessions.values())
+        readback.ask()

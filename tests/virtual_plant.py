@@ -3,13 +3,15 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.link.mqtt_link import LinkConfig
+from broker.conformance.memory_link import link_for
+from broker.link.mqtt_link import LinkConfig, MqttLink
 from broker.service import Service
 from broker.settings import ANYBODY, RIGHTS, Settings, from_document
 from broker.store.store import Store
@@ -35,7 +37,8 @@ class Plant:
     """One run of a service of `arms` in the directory `data`; an async context manager on a `PatientLoop`.
 
     `prepare` may change the service before it starts, `start_us` is its time at virtual time 0, `silent` that of the
-    link; `accept_lost` lets it serve what knows less than it did; `more` are further tables of the settings.
+    link, `retained` what its server holds by topic; `accept_lost` lets it serve what knows less than it did; `more` are
+    further tables of the settings.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Plant:
         prepare: Callable[[Service], None] = lambda _: None,
         start_us: int = START_US,
         silent: bool = False,
+        retained: Mapping[str, bytes] = MappingProxyType({}),
         accept_lost: bool = False,
         **more: Any,
     ) -> None:
@@ -63,6 +67,7 @@ class Plant:
         self.loop = loop
         self.link = MemoryLink(loop, silent=silent)
         self.mirror = MirrorLink(loop)
+        self.link.retained.update(retained)
         self.clock = Clock(lambda: start_us + int(loop.time() * 1e6), loop.time)
         self._prepare = prepare
         self._accept_lost = accept_lost
@@ -117,8 +122,10 @@ class Plant:
             failed.exception()
         self.ended.set()
 
-    def _make_link(self, config: LinkConfig) -> MemoryLink | MirrorLink:
-        return self.mirror if config.filters == (f"{BASE}/svc/+",) else self.link
+    def _make_link(self, config: LinkConfig) -> MqttLink:
+        if config.filters == (f"{BASE}/svc/+",):
+            return self.mirror
+        return link_for(self.link, config)
 
     def session(self, arm: str = "r1") -> ArmSession:
         """The inside of an arm."""

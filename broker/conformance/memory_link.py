@@ -2,11 +2,20 @@
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
-from broker.link.mqtt_link import UNTOLD_MAX_PACKET, InboundMessage, LinkCounts, LinkDownError
+from broker.link.mqtt_link import (
+    UNTOLD_MAX_PACKET,
+    InboundMessage,
+    LinkConfig,
+    LinkCounts,
+    LinkDownError,
+    LinkUnreachableError,
+    MqttLink,
+)
 
 PATIENCE_S = 3600.0
 
@@ -75,9 +84,14 @@ class MemoryLink(_Inbox):
         super().__init__()
         self.counts = LinkCounts()
         self.published: list[Published] = []
+        self.retained: dict[str, bytes] = {}
+        """What an MQTT server would hold, by topic."""
         self.acked: list[InboundMessage] = []
         self.delivered: list[InboundMessage] = []
         self.silent = silent
+        self.readable = True
+        """Whether a second link may read what is retained; while `mute` it gets nothing that it publishes itself."""
+        self.mute = False
         self.connected = False
         self.max_packet = UNTOLD_MAX_PACKET
         self._loop = loop
@@ -120,6 +134,10 @@ class MemoryLink(_Inbox):
             self._open.append(receipt)
         else:
             receipt.state = "taken"
+        if retain:
+            self.retained.pop(topic, None)
+            if payload:
+                self.retained[topic] = payload
         document = json.loads(payload) if payload else None
         self.published.append(Published(topic.removeprefix(self.prefix), document, retain, self._loop.time()))
         self._news.set()
@@ -209,3 +227,76 @@ class MirrorLink(MemoryLink):
         )
         self.deliver(topic.removeprefix(self.prefix), payload)
         return receipt
+
+
+class MemoryReader:
+    """A second `MqttLink` to the server of a `MemoryLink`: brings what is retained, then what it publishes itself."""
+
+    def __init__(self, server: MemoryLink, config: LinkConfig) -> None:
+        self.counts = LinkCounts()
+        self.max_packet = UNTOLD_MAX_PACKET
+        self.connected = False
+        self._server = server
+        self._filters = [re.compile(re.escape(one).replace(r"\+", "[^/]*")) for one in config.filters]
+        self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
+        self._callbacks: list[Callable[[bool], None]] = []
+
+    def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
+        """See `MqttLink`."""
+        del lost
+        self._callbacks.append(callback)
+
+    async def open(self) -> bool:
+        """See `MqttLink`."""
+        if not self._server.connected or not self._server.readable:
+            raise LinkUnreachableError("cut")
+        self.connected = True
+        for one in self._filters:
+            for topic, payload in self._server.retained.items():
+                if one.fullmatch(topic):
+                    self._put(topic, payload, retain=True)
+        for callback in self._callbacks:
+            callback(False)
+        return False
+
+    async def messages(self) -> AsyncIterator[InboundMessage]:
+        """See `MqttLink`."""
+        while (message := await self._inbox.get()) is not None:
+            yield message
+
+    async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
+        """See `MqttLink`."""
+        async for message in self.messages():
+            yield [message]
+
+    async def ack(self, messages: Sequence[InboundMessage]) -> None:
+        """See `MqttLink`."""
+
+    def publish(self, topic: str, payload: bytes, **_: object) -> MemoryReceipt:
+        """See `MqttLink`."""
+        if not self._server.mute:
+            self._put(topic, payload, retain=False)
+        receipt = MemoryReceipt()
+        receipt.state = "taken"
+        return receipt
+
+    async def close(self, *, will: bool = False) -> None:
+        """See `MqttLink`."""
+        del will
+        self.connected = False
+        self._inbox.put_nowait(None)
+
+    def _put(self, topic: str, payload: bytes, *, retain: bool) -> None:
+        self._inbox.put_nowait(
+            InboundMessage(
+                topic=topic, payload=payload, retain=retain, dup=False, content_type="", response_topic="",
+                correlation=b"", expiry_s=None, handle=None,
+            )
+        )  # fmt: skip
+
+
+def link_for(server: MemoryLink, config: LinkConfig) -> MqttLink:
+    """The link of a service with these settings: the one of the requests, or one to read what is retained."""
+    if config.retained and config.client_id.endswith("-read"):
+        return MemoryReader(server, config)
+    return server

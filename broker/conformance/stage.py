@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.conformance.memory_link import MemoryLink, MirrorLink, Published
-from broker.link.mqtt_link import LinkConfig
+from broker.conformance.memory_link import MemoryLink, MirrorLink, Published, link_for
+from broker.link.mqtt_link import LinkConfig, MqttLink
 from broker.service import Service
 from broker.settings import ANYBODY, RIGHTS, from_document
 from broker.store.store import Store
@@ -158,8 +158,10 @@ class Stage:
         state.arm_items, state.resolution_rad = tap.items, tap.resolution_rad
         self.session = session
 
-    def _make_link(self, config: LinkConfig) -> MemoryLink:
-        return self._mirror if config.filters == (self._topics.service("+"),) else self.link
+    def _make_link(self, config: LinkConfig) -> MqttLink:
+        if config.filters == (self._topics.service("+"),):
+            return self._mirror
+        return link_for(self.link, config)
 
     # ------------------------------------------------------------------ what a client does
 

@@ -1,66 +1,45 @@
 """The retained documents of an arm: built when sent, coalesced, after the events they contain."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import Phase
 from broker.clock import Clock
+from broker.publish.agenda import Agenda, Key
+from broker.publish.comparison import FACTSHEET, Comparison, digest
+from broker.publish.contents import BUILDERS, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build
 from broker.publish.outbox import Outbox, Publication
 from broker.topics import Topics
-from handlers.authority import hold_document
-from handlers.config_items import CONFIG_ITEMS, slot_name, slot_path
-from handlers.effective import effective_document
-from handlers.settling import agrees
-from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.codecs.plain import bare, to_plain
 from schema.codecs.times import format_time
-from schema.messages import Message
 
 GAP_S = 0.1
 """Least time between two sendings of one document under load."""
 EFFECTIVE_GAP_S = 3.0
 """The same of the effective limits, the largest document by far."""
-SLICE_S = 0.005
+SLICE_S = 0.002
 """How long documents are made without a pause: requests wait meanwhile."""
-PAUSE = 14
-"""The pause after a slice while requests are served, as a multiple of it; without them it is as long as the slice."""
+PAUSE_MOST = 14
+"""The longest pause after a slice, as a multiple of it: one for each reply or event that was given meanwhile."""
 REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32
 """Publications waiting from which documents give way to replies and events."""
-_PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
+UNMET_S = 1.0
+"""How long a comparison waits for arms that were not tried yet before it looks again."""
+UNMET_TRIES = 60
 
-EFFECTIVE = "effective"
-NAMES = ("config", "reported", "mode", EFFECTIVE, "presence")
-_LATER_S = {"presence": -3600.0, EFFECTIVE: 1.0}
+_BEHIND_S = {PRESENCE: -3600.0, EFFECTIVE: 1.0, FACTSHEET: 1.0}
 """How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
-_LIMITING = frozenset({"config", "reported"})
-"""Documents whose values limits are made of: with them the effective limits may change."""
-
-
-def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
-    """All items: a message, or `{<MODE>: bare value}` for an item with modes."""
-    document: dict[str, Any] = {}
-    for item in CONFIG_ITEMS:
-        if item.key == "control_mode":
-            continue
-        if not item.modes:
-            if (value := values.get((item.key, 0))) is not None:
-                document[item.key] = to_plain(value)
-            continue
-        document[item.key] = {
-            slot_name(slot): bare(values[slot], item.field)
-            for slot in ((item.key, int(mode)) for mode in item.modes)
-            if slot in values
-        }
-    return document
 
 
 class Documents:
-    """Sends documents that changed, at most one per 100 ms of each under load, and all of them on demand."""
+    """Sends documents that changed, at most one per 100 ms of each under load; what is retained and right is left.
+
+    `builders` make more of them than those below `state/`. `held` keeps all of them back until `compare` or `release`.
+    """
 
     def __init__(
         self,
@@ -72,6 +51,8 @@ class Documents:
         topics: Topics,
         codec: Codec,
         loop: asyncio.AbstractEventLoop,
+        builders: Mapping[str, Build] = BUILDERS,
+        held: bool = False,
     ) -> None:
         self._outbox = outbox
         self._clock = clock
@@ -80,10 +61,18 @@ class Documents:
         self._topics = topics
         self._codec = codec
         self._loop = loop
-        self._due: dict[tuple[str, str], float] = {}
-        self._sent: dict[tuple[str, str], float] = {}
-        self._under_way: set[tuple[str, str]] = set()
+        self._builders = builders
+        self._held = held
+        self._agenda = Agenda()
+        self._sent: dict[Key, float] = {}
         self._sessions: dict[str, ArmSession] = {}
+        self._factsheets: dict[str, int] = {}
+        """What was said of each arm last: it is told of more often than it changes."""
+        self._comparison: Comparison | None = None
+        self._rest: Iterator[tuple[ArmSession, str]] | None = None
+        self._compared = False
+        self._unmet: list[ArmSession] = []
+        self._tries = 0
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._live = 0
@@ -94,78 +83,162 @@ class Documents:
         """Some documents of an arm changed."""
         now = self._loop.time()
         self._sessions[session.arm] = session
-        for name in names if _LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
-            key = (session.arm, name)
-            if key not in self._due:
-                gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
-                self._due[key] = due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
+        for name in names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
+            key = Key(session.arm, name)
+            gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
+            due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
+            if self._agenda.add(key, due, _BEHIND_S.get(name, 0.0)):
                 self._look_at(due)
 
     def forget(self, arm: str) -> None:
         """Send no more documents of an arm."""
-        for key in [key for key in self._due if key[0] == arm]:
-            del self._due[key]
+        self._agenda.forget(arm)
+        self._factsheets.pop(arm, None)
+        self._sessions.pop(arm, None)
 
     def close(self) -> None:
-        """Send nothing more: the next start publishes every document."""
+        """Send nothing more: the next start compares."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
 
+    # ------------------------------------------------------------------ what is retained
+
+    def begin(self) -> Comparison:
+        """What is retained is being read: what is sent from now on need not be compared."""
+        self._comparison, self._rest, self._unmet, self._tries = Comparison(self.epoch), None, [], 0
+        self._compared = False
+        self._factsheets.clear()
+        return self._comparison
+
+    def compare(self, sessions: Iterable[ArmSession]) -> None:
+        """What is retained was read since `begin`: send what is missing or not right, after what changed by itself."""
+        arms = list(sessions)
+        self._sessions.update((session.arm, session) for session in arms)
+        if self._comparison is not None:
+            self._rest, self._compared = self._comparison.rest(arms), True
+        self.release()
+
+    def release(self) -> None:
+        """Keep nothing back any more."""
+        self._held = False
+        self._look_at(self._loop.time())
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything retained is as the arms are, as far as this is known here."""
+        return self._comparison is None and not len(self._agenda) and not self._held
+
+    def _next_of_rest(self) -> Key | None:
+        """The next document to be compared; arms that were not tried yet come later."""
+        while self._rest is not None:
+            for session, name in self._rest:
+                if self._sessions.get(session.arm) is not session:
+                    continue
+                if not session.met and self._tries < UNMET_TRIES:
+                    if name == PRESENCE:
+                        self._unmet.append(session)
+                    continue
+                if not session.state.adopted and name not in (PRESENCE, FACTSHEET):
+                    continue
+                key = Key(session.arm, name)
+                if name in self._builders and key not in self._agenda:
+                    return key
+            self._rest = None
+            if self._unmet:
+                self._tries += 1
+                self._loop.call_later(UNMET_S, self._look_again, self._comparison)
+        if self._compared and not self._unmet and not self._agenda:
+            self._comparison = None
+        return None
+
+    def _look_again(self, comparison: Comparison | None) -> None:
+        if self._comparison is comparison and comparison is not None:
+            unmet, self._unmet = self._unmet, []
+            self._rest = comparison.rest(unmet)
+            self._look_at(self._loop.time())
+
+    # ------------------------------------------------------------------ sending
+
     def _tick(self) -> None:
         """Send what is due; documents not yet taken by the MQTT server wait for that."""
         self._timer = None
-        now = self._loop.time()
-        room = LOADED - self._outbox.backlog
-        for key in self._ready(now)[: max(0, room)]:
-            del self._due[key]
-            self._sent[key] = now
-            self._under_way.add(key)
-            self._send(key)
-            if self._loop.time() - now > SLICE_S:
-                break
-        spent_s = self._loop.time() - now
-        at_work, self._live = self._outbox.live != self._live, self._outbox.live
-        if self._due:
-            pause_s = max(REST_S, spent_s * (PAUSE if at_work else 1))
-            self._look_at(max(now + spent_s + pause_s, min(self._due.values())))
+        began = self._loop.time()
+        self._forget_old(began)
+        while self._outbox.backlog < LOADED and self._loop.time() - began <= SLICE_S:
+            key = self._agenda.take(began)
+            if key is None:
+                if (key := self._next_of_rest()) is None:
+                    break
+                self._agenda.start(key)
+            self._send(key, began)
+        spent_s = self._loop.time() - began
+        live, self._live = self._outbox.live - self._live, self._outbox.live
+        self._go_on(began + spent_s, spent_s * min(max(1, live), PAUSE_MOST))
 
-    def _ready(self, now: float) -> list[tuple[str, str]]:
-        """What may be sent now, in the order in which it changed, but for `_LATER_S`: nothing waits for ever."""
-        ready = [
-            (due + _LATER_S.get(key[1], 0.0), key)
-            for key, due in self._due.items()
-            if due <= now and key not in self._under_way
-        ]
-        return [key for _, key in sorted(ready)]
+    def _go_on(self, now: float, pause_s: float) -> None:
+        """Look again after a pause, if there is anything to be sent."""
+        if self._held:
+            return
+        due = now if self._rest is not None else self._agenda.next_due()
+        if due is not None:
+            full = self._outbox.backlog >= LOADED
+            self._look_at(max(now + (max(pause_s, REST_S) if full else pause_s), due))
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""
         if self._timer is not None and self._timer.when() > due:
             self._timer.cancel()
             self._timer = None
-        if self._timer is None and not self._closed:
+        if self._timer is None and not self._closed and not self._held:
             self._timer = self._loop.call_at(due, self._tick)
 
-    def _send(self, key: tuple[str, str]) -> None:
-        arm, name = key
-        payload = self._codec.encode_document(self.build(self._sessions[arm], name))
+    def _forget_old(self, now: float) -> None:
+        """Forget when documents were sent whose gap is over."""
+        while self._sent:
+            key = next(iter(self._sent))
+            if now - self._sent[key] < EFFECTIVE_GAP_S:
+                break
+            del self._sent[key]
 
-        def publish() -> None:
-            self._outbox.send(
-                Publication(
-                    self._topics.state(arm, name),
-                    payload,
-                    self._codec.content_type,
-                    retain=True,
-                    done=lambda: self._under_way.discard(key),
-                )
-            )
+    def _send(self, key: Key, now: float) -> None:
+        """Send a document, unless the one that is retained is right."""
+        session = self._sessions[key.arm]
+        document = self.build(session, key.name)
+        if self._is_right(key, session, document):
+            self._taken(key)
+            return
+        self._sent.pop(key, None)
+        self._sent[key] = now
+        topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
+        taken = partial(self._taken, key)
+        publication = Publication(
+            topic, self._codec.encode_document(document), self._codec.content_type, retain=True, done=taken
+        )
+        self.after_commit(partial(self._outbox.send, publication))
 
-        self.after_commit(publish)
+    def _is_right(self, key: Key, session: ArmSession, document: dict[str, Any]) -> bool:
+        """Whether what is retained is known to say the same; from now on it will."""
+        if key.name == FACTSHEET:
+            said = digest(FACTSHEET, document)
+            if self._factsheets.get(key.arm) == said:
+                return True
+            self._factsheets[key.arm] = said
+        comparison = self._comparison
+        if comparison is None or comparison.looked_at(key):
+            return False
+        comparison.look_at(key)
+        return comparison.is_right(session, key.name, document)
+
+    def _taken(self, key: Key) -> None:
+        """The MQTT server has a document: the next one of the same name may go."""
+        if self._agenda.taken(key):
+            self._look_at(self._loop.time())
 
     def build(self, session: ArmSession, name: str) -> dict[str, Any]:
         """One document as the arm stands."""
+        if name not in NAMES:
+            return self._builders[name](session)
         state = session.state
         document: dict[str, Any] = {
             "arm": state.arm,
@@ -175,94 +248,5 @@ class Documents:
             "seq": state.seq,
             "at": format_time(self._clock.now_us()),
         }
-        document.update(_BUILDERS[name](session))
+        document.update(self._builders[name](session))
         return document
-
-
-def differs(session: ArmSession) -> list[str]:
-    """The slots whose desired value is not the reported one."""
-    state = session.state
-    return [slot_path(slot) for slot in state.desired if not agrees(state, slot)]
-
-
-def _config(session: ArmSession) -> dict[str, Any]:
-    pending = []
-    for job in session.unsettled():
-        entry: dict[str, Any] = {"rev": job.rev, "item": job.slot[0]}
-        if name := slot_name(job.slot):
-            entry["slot"] = name
-        entry["since"] = format_time(job.at_us)
-        entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
-        if job.why:
-            entry["why"] = job.why
-        pending.append(entry)
-    return {"items": items_document(session.state.desired), "pending": pending, "differs": differs(session)}
-
-
-def _reported(session: ArmSession) -> dict[str, Any]:
-    state = session.state
-    document: dict[str, Any] = {"items": items_document(state.reported)}
-    if state.description is not None and state.description.hard_source:
-        document["hard_limits"] = to_plain(state.description.hard_limits)
-    if (mode := state.reported.get(("control_mode", 0))) is not None:
-        document["mode"] = bare(mode, "control_mode")
-    if state.description is not None:
-        document["firmware"] = state.description.firmware
-    if state.read_at_us:
-        document["read_at"] = format_time(state.read_at_us)
-    return document
-
-
-def _mode(session: ArmSession) -> dict[str, Any]:
-    state, slot = session.state, ("control_mode", 0)
-    document: dict[str, Any] = {"control_mode": None, "mode_seen_at": None}
-    if (seen := state.reported.get(slot)) is not None:
-        document["control_mode"] = bare(seen, "control_mode")
-        document["mode_seen_at"] = format_time(state.mode_seen_at_us)
-    wanted = state.desired.get(slot)
-    if wanted is not None and wanted != seen:
-        document["desired"] = bare(wanted, "control_mode")
-    if session.mode_by is not None:
-        by = session.mode_by
-        document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
-    return document
-
-
-def _presence(session: ArmSession) -> dict[str, Any]:
-    state = session.state
-    word = "online" if state.online else "offline"
-    if state.held:
-        word = "held"
-    elif not state.online and not session.met:
-        word = "unknown"
-    document: dict[str, Any] = {
-        "state": word,
-        "ready": state.online and state.ready and not state.held,
-        "since": format_time(session.since_us),
-        "adapter": state.adapter,
-    }
-    if state.description is not None:
-        document["model"] = state.description.model
-        document["serial"] = state.description.serial
-        document["joints"] = len(state.description.joints)
-    else:
-        document["model"], document["joints"] = session.model, 0
-    document["authority"] = state.authority.value
-    if state.hold is not None:
-        document["hold"] = hold_document(state.hold)
-    if state.held:
-        document["why"] = state.held
-    return document
-
-
-def _effective(session: ArmSession) -> dict[str, Any]:
-    return effective_document(session.state)
-
-
-_BUILDERS: dict[str, Callable[[ArmSession], dict[str, Any]]] = {
-    "config": _config,
-    "reported": _reported,
-    "mode": _mode,
-    EFFECTIVE: _effective,
-    "presence": _presence,
-}

@@ -7,7 +7,8 @@ import structlog
 
 from broker.arms.arm_session import ArmSession, Found
 from broker.blobs import pack, pack_description
-from broker.publish.documents import NAMES, Documents
+from broker.publish.contents import NAMES
+from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.settle.fences import Fences

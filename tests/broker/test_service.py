@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker.service import DRAIN_S
+from tests.memory_link import BASE
 from tests.virtual_plant import Plant, play
 
 HOUR_S = 3600.0
@@ -13,17 +14,27 @@ DAY_S = 24 * 3600.0
 VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
 
 
-def test_every_hour_all_documents_are_published_again(tmp_path: Path) -> None:
+async def read_again(plant: Plant) -> None:
+    """Wait for the next reading, and what follows of it."""
+    before, began_s = plant.service._readback.readings, plant.loop.time()
+    while plant.service._readback.readings == before:
+        await plant.turn(60.0)
+    assert plant.loop.time() - began_s > HOUR_S - 60.0
+    await plant.turn(10.0)
+
+
+def test_every_hour_what_is_retained_is_compared_and_only_what_is_wrong_is_sent(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(10.0)
-        retained = sorted(each.topic for each in plant.link.published if each.retained)
         after = len(plant.link.published)
-        await plant.turn(3600.0)
-        while not any(each.topic == "svc/main" for each in plant.link.published[after:]):
-            await plant.turn()
-        await plant.turn(10.0)
-        again = {each.topic for each in plant.link.published[after:] if each.retained}
-        assert again == set(retained)
+        await read_again(plant)
+        assert plant.link.published[after:] == []
+        plant.link.retained[f"{BASE}/state/r1/mode"] = b"somebody else"
+        del plant.link.retained[f"{BASE}/meta/factsheet/r2"]
+        del plant.link.retained[f"{BASE}/meta/errors"]
+        await read_again(plant)
+        topics = {each.topic for each in plant.link.published[after:]}
+        assert topics == {"state/r1/mode", "meta/factsheet/r2", "meta/errors"}
 
     play(tmp_path, scenario)
 

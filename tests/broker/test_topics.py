@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.topics import PublicTopic, RequestTopic, Topics, is_leaf, is_name, user_of
+from broker.topics import PublicTopic, ReadTopics, RequestTopic, Topics, is_leaf, is_name, user_of
 from handlers.rpc_table import RPC_TABLE
 
 TOPICS = Topics("plant/north")
@@ -91,3 +91,18 @@ def test_the_user_of_a_topic_that_is_no_request() -> None:
     assert user_of("plant/north/v1/req/alice", TOPICS) == "alice"
     assert user_of("plant/north/v1/req//c/r1/Get", TOPICS) == ""
     assert user_of("plant/north/v1/res/alice/c/r1", TOPICS) == ""
+
+
+def test_what_is_retained_is_found_and_parsed() -> None:
+    topics = Topics("a/b")
+    read = ReadTopics(topics)
+    assert read.filters(("config", "factsheet")) == (
+        "a/b/v1/svc/+", "a/b/v1/state/+/config", "a/b/v1/meta/factsheet/+", "a/b/v1/meta/+"
+    )  # fmt: skip
+    assert read.parse(topics.state("r1", "mode")) == ("state", "r1", "mode")
+    assert read.parse(topics.meta("factsheet/r1")) == ("meta", "r1", "factsheet")
+    assert read.parse(topics.meta("errors")) == ("meta", "", "errors")
+    assert read.parse(topics.service("main")) == ("svc", "main", "")
+    for other in ("a/b/v1/state/@x/mode", "a/b/v1/state/r1/mode/x", "a/b/v1/evt/r1/mode", "b/v1/svc/main", "a/b/v1"):
+        assert read.parse(other) is None
+    assert topics.parse_device(read.marker("0f")) is None

@@ -13,12 +13,14 @@ from handlers.limit_sources import with_joint_types
 from handlers.provenance import NOBODY
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
 from limits.formats.urdf_records import JointType, UrdfJoint, UrdfRobot
+from limits.stack.joints import JOINT_QUANTITIES
 from schema.arms import Description, JointInfo
 from schema.enums import ControlMode
 from schema.errors import BrokerError
 from schema.intrinsic import JointLimits, JointLimitsUpdate, RepeatedDouble
 from schema.joint_items import JointParameterMap, ParameterNames
 from schema.messages import ControlModeInformation, KinematicLimits
+from tests.effective import number_in
 from tests.handlers.builders import answer, arm, decide, propose
 from tests.handlers.limit_files import NAMES, sources, urdf
 
@@ -49,12 +51,14 @@ def node(given: dict[str, bool | float] | None = None, **changes: Any) -> ArmSta
 
 def velocity(state: ArmState, joint: str = "joint_1") -> Any:
     """The effective velocity of a joint."""
-    return effective_document(state)["unknown_mode"]["joints"][joint].get("velocity")
+    return number_in(effective_document(state), "velocity", joint, "unknown_mode")
 
 
 def test_where_nothing_is_said_nothing_binds() -> None:
     state = node({})
-    assert effective_document(state)["unknown_mode"] == {"joints": {name: {} for name in NAMES}}
+    document = effective_document(state)
+    assert (document["units"], document["sources"], document["other_modes"]) == ({}, [], {})
+    assert not any([*document["modes"].values(), document["unknown_mode"]])
     assert limit_sources(state) == {"limit_sources": [], "joint_reports": [], "disagreements": []}
     assert answer(state, "GetJointLimits").result == JointLimits()
     assert answer(state, "GetJointParameters", ParameterNames()).result == JointParameterMap()
@@ -155,8 +159,8 @@ def test_what_makes_no_sense_does_not_count_and_is_told(nonsense: dict[str, bool
     sound: dict[str, bool | float] = {f"{POSITION}.has_effort_limits": True, f"{POSITION}.max_effort": 7.0}
     state = node({**GIVEN, **sound, **{f"{POSITION}.{key}": value for key, value in nonsense.items()}})
     assert velocity(state)["value"] == 0.5
-    of_second = effective_document(state)["unknown_mode"]["joints"]["joint_2"]
-    assert {name: one["value"] for name, one in of_second.items()} == {"effort": 7.0}
+    found = {name: number_in(effective_document(state), name, "joint_2", "unknown_mode") for name in JOINT_QUANTITIES}
+    assert {name: one["value"] for name, one in found.items() if one is not None} == {"effort": 7.0}
     (report,) = limit_sources(state)["joint_reports"]
     assert "joint_2" in report
     assert text in report

@@ -1,15 +1,21 @@
+import json
 import math
 from typing import Any
 
 import pytest
 
 from handlers.arm_limits import limits_of
-from handlers.effective import effective_document, limit_sources
+from handlers.effective import effective_document, limit_sources, numbers_by_mode
+from handlers.explain import came_from
+from handlers.limit_layers import SOFT_MODES
 from handlers.limit_sources import LimitSources
 from limits.formats.urdf import read_urdf
-from limits.stack.joints import QUANTITIES
-from limits.stack.layer import SLOTS
+from limits.formats.urdf_records import JointType
+from limits.stack.fold import Effective, fold
+from limits.stack.joints import JOINT_QUANTITIES, QUANTITIES, ArmJoints
+from limits.stack.layer import SLOTS, Layer, LayerKind, Origin, Stack
 from schema.joint_items import JointSafetyGains, JointSafetyMap
+from tests.effective import number_in
 from tests.handlers.builders import arm, values
 
 OWN = [
@@ -25,7 +31,8 @@ URDF = """<robot name="gen3"><link name="a"/><link name="b"/>
 def test_each_mode_with_limits_of_its_own_has_its_numbers() -> None:
     document = effective_document(arm())
     assert sorted(document["modes"]) == sorted(OWN)
-    number = document["modes"]["ANGULAR_JOYSTICK"]["joints"]["joint_1"]["velocity"]
+    number = number_in(document, "velocity", "joint_1", "ANGULAR_JOYSTICK")
+    assert number is not None
     assert number | {"by": "", "since": ""} == {
         "value": pytest.approx(math.radians(50)),
         "unit": "rad/s",
@@ -34,30 +41,76 @@ def test_each_mode_with_limits_of_its_own_has_its_numbers() -> None:
         "by": "",
         "since": "",
     }
-    assert document["modes"]["CARTESIAN_JOYSTICK"]["twist_linear"]["value"] == 0.5
-    other = document["other_modes"]["joints"]["joint_1"]["velocity"]
+    twist = number_in(document, "twist_linear", None, "CARTESIAN_JOYSTICK")
+    assert twist is not None
+    assert (twist["value"], twist["unit"]) == (0.5, "m/s")
+    other = number_in(document, "velocity", "joint_1", "IDLE")
+    assert other is not None
     assert (other["value"], other["source"]) == (pytest.approx(math.radians(80)), "hard:device")
-    assert document["unknown_mode"]["joints"]["joint_1"]["velocity"]["source"] == "soft:ANGULAR_TRAJECTORY"
-    assert "jerk" not in document["other_modes"]["joints"]["joint_1"]
+    unknown = number_in(document, "velocity", "joint_1", "unknown_mode")
+    assert unknown is not None
+    assert unknown["source"] == "soft:ANGULAR_TRAJECTORY"
+    assert not [row for row in (document["other_modes"], *document["modes"].values()) if "jerk" in row]
+    assert "jerk" not in document["units"]
+
+
+def test_a_number_that_is_the_same_in_all_modes_stands_once() -> None:
+    document = effective_document(arm(sources=LimitSources(site_caps={"twist_linear": 0.2, "velocity": [0.1] * 7})))
+    rows = [*document["modes"].values(), document["unknown_mode"]]
+    assert {quantity for row in rows for quantity in row} == {"acceleration", "deceleration"}
+    assert document["other_modes"]["twist_linear"]["value"] == 0.2
+    assert [row["layer"] for row in document["sources"]].count("site") == 1
+
+
+def limited_in_everything(joints: int) -> Effective:
+    """An arm whose every quantity is limited, with limits of their own in all five modes that take some."""
+    arm_joints = ArmJoints(tuple(f"shoulder_joint_{n}" for n in range(joints)), (JointType.REVOLUTE,) * joints)
+    numbers: dict[str, Any] = {name: [math.pi / (n + 3) for n in range(joints)] for name in JOINT_QUANTITIES}
+    numbers["position_lower"] = [-math.pi] * joints
+    hard = Layer(LayerKind.HARD, Origin("hard:device", "@arm", 7), arm_joints.ceilings(numbers | {"twist_linear": 1.1}))
+    soft = [
+        Layer(
+            LayerKind.SOFT,
+            Origin(f"soft:{mode.name}", "alice/plc-3", 9),
+            arm_joints.ceilings(
+                {"velocity": [math.e / (n + 9) for n in range(joints)], "acceleration": [0.3] * joints}
+            ),
+            mode,
+        )
+        for mode in SOFT_MODES
+    ]
+    return fold(Stack.of(arm_joints, (hard, *soft)))
+
+
+@pytest.mark.parametrize(("joints", "most"), [(7, 6_500), (64, 50_000)])
+def test_a_document_has_at_most_750_bytes_a_joint_beside_its_sources(joints: int, most: int) -> None:
+    document = numbers_by_mode(limited_in_everything(joints))
+    assert len(document["modes"]) == len(SOFT_MODES)
+    assert 0.5 * most < len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) < most
 
 
 def test_the_document_holds_every_finite_number_of_the_engine() -> None:
     held = values() | {("joint_safety", 0): JointSafetyMap({"joint_2": JointSafetyGains(1.0, -1.5, 2.0, 2.0)})}
     state = arm(desired=held, reported=held)
     document, effective = effective_document(state), limits_of(state).folded
-    joints = limits_of(state).joints.names
-    rows: list[tuple[dict[str, Any], int | None]] = [(document["unknown_mode"], None)]
-    rows += [(document["modes"].get(mode.name, document["other_modes"]), int(mode)) for mode in SLOTS]
-    for numbers, mode in rows:
+    rows: list[tuple[str, int | None]] = [("unknown_mode", None), *((mode.name, int(mode)) for mode in SLOTS)]
+    for name, mode in rows:
         for quantity in QUANTITIES:
             twist = quantity.startswith("twist")
-            for joint in (None,) if twist else joints:
-                place = numbers if joint is None else numbers["joints"][joint]
-                expected = effective.value(quantity, joint, mode)
-                assert (quantity in place) is math.isfinite(expected)
-                if quantity in place:
-                    assert place[quantity]["value"] == expected
-    assert document["other_modes"]["joints"]["joint_2"]["position_lower"]["value"] == -1.5
+            for joint in (None,) if twist else limits_of(state).joints.names:
+                expected, number = effective.value(quantity, joint, mode), number_in(document, quantity, joint, name)
+                assert (number is not None) is math.isfinite(expected)
+                if number is not None:
+                    layer = effective.layer(quantity, joint, mode)
+                    assert layer is not None
+                    assert number == {
+                        "value": expected,
+                        "unit": limits_of(state).joints.unit(quantity, joint),
+                        **came_from(layer.kind, layer.origin_of(quantity, joint)),
+                    }
+    lower = number_in(document, "position_lower", "joint_2", "IDLE")
+    assert lower is not None
+    assert lower["value"] == -1.5
 
 
 def test_sources_reports_and_disagreements_are_listed() -> None:

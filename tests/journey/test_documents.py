@@ -23,6 +23,8 @@ SET = "SetTwistLinearSoftLimit"
 MODE = {"control_mode": "CARTESIAN_JOYSTICK"}
 VALUE = {**MODE, "twist_linear_soft_limit": 0.25}
 NAMES = ("config", "reported", "mode", "effective", "presence")
+SETTLED = ("config", "reported", "effective")
+"""The documents that the end of a change shows in."""
 COMMON = {"arm", "svc", "epoch", "rev", "seq", "at"}
 SLOT = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
 
@@ -185,18 +187,28 @@ async def test_an_arm_that_the_settings_no_longer_name_leaves_nothing_retained(
     assert [message.topic for message in late.inbox if message.topic == "state/r1/config"]
 
 
-async def test_a_restart_publishes_all_documents_again(connect: ClientMaker, start_service: ClientMaker) -> None:
+async def test_a_restart_publishes_what_changed_and_leaves_what_is_right(
+    connect: ClientMaker, start_service: ClientMaker
+) -> None:
     own: RunningService = start_service("r1")
     client = await connect("state/r1/+", "svc/+", "evt/#", to=own)
     await client.change("r1", SET, VALUE)
-    first = await client.document("state/r1/config", lambda one: one["seq"] == 1)
+    first = {name: await client.document(f"state/r1/{name}", lambda one: one["seq"] == 1) for name in SETTLED}
+    await client.document("state/r1/mode", lambda _: True)
+    client.inbox.clear()
     own.restart()
     await client.document("svc/main", lambda one: one["state"] == "offline")
-    online = await client.document("svc/main", lambda one: one["state"] == "online" and one["epoch"] > first["epoch"])
-    for name in NAMES:
-        document = await client.document(f"state/r1/{name}", lambda one: one["epoch"] == online["epoch"])
-        assert (document["rev"], document["seq"]) == (2, 1)
+    online = await client.document("svc/main", lambda one: one["state"] == "online" and one["epoch"] > 1)
     assert (await client.call("r1", "GetEvents", {"after_seq": 1}))["result"]["events"] == []
+    await client.change("r1", SET, VALUE | {SLOT.partition("/")[0]: 0.2})
+    for name in SETTLED:
+        document = await client.document(f"state/r1/{name}", lambda one: one["seq"] == 2)
+        assert (document["rev"], document["epoch"]) == (3, online["epoch"])
+    assert not [one for one in client.inbox if one.topic in {f"state/r1/{name}" for name in ("presence", "mode")}]
+    late = await connect("state/r1/+", to=own)
+    for name in ("presence", "mode"):
+        document = await late.document(f"state/r1/{name}", lambda _: True)
+        assert document["epoch"] == first["config"]["epoch"]
 
 
 async def test_the_service_describes_itself(connect: ClientMaker, arm: str) -> None:

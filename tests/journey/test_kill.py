@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from broker.blobs import unpack
-from broker.publish.documents import items_document
+from broker.publish.contents import items_document
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import SimulatedStore
 from handlers.config_items import ITEMS

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from limits.kinova_models import MODELS
+from tests.effective import number_in
 from tests.journey.client import Client
 from tests.journey.conftest import ClientMaker
 from tests.journey.limit_files import skeleton, urdf
@@ -23,20 +24,11 @@ SAFETY = {"soft_upper_limit": 1.5, "soft_lower_limit": -1.0, "k_position": 5.0, 
 NAMED = {"id": "r1", "model": "gen3_7dof"}
 
 
-def row(document: dict[str, Any], mode: str) -> dict[str, Any]:
-    """The numbers of a mode."""
-    if mode == "UNKNOWN":
-        found: dict[str, Any] = document["unknown_mode"]
-    else:
-        found = document["modes"].get(mode, document["other_modes"])
-    return found
-
-
 def number(
-    document: dict[str, Any], quantity: str, joint: str = "joint_2", mode: str = "IDLE"
+    document: dict[str, Any], quantity: str, joint: str | None = "joint_2", mode: str = "IDLE"
 ) -> tuple[float, str] | None:
-    """Value with two digits and source of a number of a joint; None where it is not limited."""
-    found = row(document, mode)["joints"][joint].get(quantity)
+    """Value with two digits and source of a number; None where it is not limited."""
+    found = number_in(document, quantity, joint, "unknown_mode" if mode == "UNKNOWN" else mode)
     return None if found is None else (round(found["value"], 2), found["source"])
 
 
@@ -154,7 +146,9 @@ async def test_soft_limits_of_another_writer(connect: ClientMaker, arm: str) -> 
     await client.change(arm, "SimFault", foreign)
     slow = (degrees(15.0), f"soft:{JOYSTICK}")
     document = await effective(client, arm, lambda one: number(one, "velocity", mode=JOYSTICK) == slow)
-    assert row(document, JOYSTICK)["joints"]["joint_2"]["velocity"]["by"].startswith("@arm")
+    found = number_in(document, "velocity", "joint_2", JOYSTICK)
+    assert found is not None
+    assert found["by"].startswith("@arm")
 
 
 async def test_joint_safety(connect: ClientMaker, arm: str) -> None:
@@ -173,10 +167,9 @@ async def test_joint_safety(connect: ClientMaker, arm: str) -> None:
 
 async def test_site_caps(connect: ClientMaker, start_service: Starter) -> None:
     document = await of_service(connect, start_service)
-    assert row(document, "IDLE")["twist_linear"]["source"] == "hard:device"
+    assert number(document, "twist_linear", None) == (0.5, "hard:device")
     caps = {"twist_linear": 0.2, "velocity": [1.0, 0.3, 1.0, 1.0, 1.0, 1.0, 1.0]}
     document = await of_service(connect, start_service, site_caps=caps)
-    assert row(document, "CARTESIAN_JOYSTICK")["twist_linear"]["value"] == 0.2
-    assert row(document, "CARTESIAN_JOYSTICK")["twist_linear"]["source"] == "policy:site"
+    assert number(document, "twist_linear", None, "CARTESIAN_JOYSTICK") == (0.2, "policy:site")
     assert number(document, "velocity", mode=JOYSTICK) == (0.3, "policy:site")
     assert number(document, "velocity", "joint_1") == (1.0, "policy:site")

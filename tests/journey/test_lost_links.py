@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.memory_link import Published
 from tests.virtual_plant import Plant, play, run
 
@@ -33,15 +35,16 @@ def test_what_a_lost_connection_swallowed_is_sent_again_in_order(tmp_path: Path)
     play(tmp_path, scenario)
 
 
-def test_a_lost_session_brings_every_document_again(tmp_path: Path) -> None:
+def test_a_lost_store_brings_every_document_again(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.call("r1", SET, TIGHT)
-        await plant.turn(1.0)
+        await plant.turn(5.0)
         retained = {each.topic for each in plant.link.published if each.retained}
         after = len(plant.link.published)
         plant.link.lose()
+        plant.link.retained.clear()
         plant.link.restore(present=False)
-        await plant.turn(1.0)
+        await plant.turn(5.0)
         again = {each.topic for each in plant.link.published[after:] if each.retained}
         assert again == retained
         assert {"meta/service", "meta/errors", "meta/factsheet/r1", "svc/main", "state/r2/config"} <= again
@@ -49,13 +52,14 @@ def test_a_lost_session_brings_every_document_again(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_after_a_present_session_only_the_presence_comes_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("present", [True, False])
+def test_where_nothing_retained_was_lost_only_the_presence_comes_again(tmp_path: Path, present: bool) -> None:
     async def scenario(plant: Plant) -> None:
-        await plant.turn(1.0)
+        await plant.turn(5.0)
         after = len(plant.link.published)
         plant.link.lose()
-        plant.link.restore(present=True)
-        await plant.turn(1.0)
+        plant.link.restore(present=present)
+        await plant.turn(5.0)
         assert [each.topic for each in plant.link.published[after:]] == ["svc/main"]
 
     play(tmp_path, scenario)

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from broker.publish.documents import PAUSE, REST_S, SLICE_S, Documents
+from broker.publish.documents import PAUSE_MOST, SLICE_S, Documents
 from broker.record.replies import JSON
 from broker.topics import Topics
 from tests.virtual_plant import Plant, play
@@ -59,16 +60,35 @@ def test_a_document_comes_at_most_ten_times_a_second(tmp_path: Path) -> None:
 def test_presence_comes_first_and_the_largest_later_but_not_after_everything(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.turn(10.0)
-        documents, sessions = plant.service._documents, plant.service.sessions
-        documents.mark(sessions["r0"], "effective")
+        documents, sessions, after = plant.service._documents, plant.service.sessions, len(plant.link.published)
+        documents.mark(sessions["r0"], "effective", "config")
         documents.mark(sessions["r1"], "config", "presence")
-        in_a_moment = plant.loop.time() + 1.0
-        assert documents._ready(in_a_moment)[:2] == [("r1", "presence"), ("r1", "config")]
-        documents._due["r2", "reported"] = in_a_moment + 1.0
-        order = documents._ready(in_a_moment + 1.0)
-        assert order.index(("r0", "effective")) < order.index(("r2", "reported"))
+        await plant.turn(0.9)
+        documents.mark(sessions["r2"], "reported")
+        await plant.turn(5.0)
+        assert [each.topic for each in plant.link.published[after:]] == [
+            "state/r1/presence", "state/r0/config", "state/r1/config", "state/r0/effective", "state/r1/effective",
+            "state/r2/reported", "state/r2/effective",
+        ]  # fmt: skip
 
     play(tmp_path, scenario, arms=ARMS)
+
+
+def test_thousands_of_documents_are_sent_at_a_cost_each_and_not_more(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        documents, session, after = plant.service._documents, plant.session("r0"), len(plant.link.published)
+        for number in range(5_000):
+            state = replace(session.state, arm=f"x{number}")
+            documents.mark(replace(session, state=state), "presence")
+        turns = 0
+        while not documents.settled:
+            turns += 1
+            await plant.turn(0.01)
+        assert len({each.topic for each in plant.link.published[after:]}) == 5_000
+        assert turns < 5_000
+
+    play(tmp_path, scenario, arms=("r0",))
 
 
 def test_a_document_under_way_is_not_overtaken_by_itself(tmp_path: Path) -> None:
@@ -123,7 +143,7 @@ def test_documents_give_way_to_a_backlog_of_replies(tmp_path: Path) -> None:
 
 
 class SlowLoop:
-    """A clock on which making a document takes 2 ms, and the timers that were asked of it."""
+    """A clock on which making a document takes 1.5 ms, and the timers that were asked of it."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -138,11 +158,13 @@ class SlowLoop:
 
     def made(self, publish: Callable[[], None]) -> None:
         """One document was made, and is published at once."""
-        self.now_s += 0.002
+        self.now_s += 0.0015
         publish()
 
 
 def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
+    """A pause is as long as the slice for each reply or event of that time, up to a bound."""
+
     async def scenario(plant: Plant) -> None:
         await plant.turn(5.0)
         slow = SlowLoop()
@@ -152,14 +174,27 @@ def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
         )  # fmt: skip
         documents.after_commit = slow.made
         for session in plant.service.sessions.values():
-            documents.mark(session, "presence")
-        for live, pause in ((1, PAUSE), (0, 1)):
+            documents.mark(session, "presence", "mode")
+        for live, pause in ((3, 3), (0, 1), (1, 1), (1_000, PAUSE_MOST)):
             due_s, tick = slow.timers[-1]
             slow.now_s = due_s
             plant.service._outbox.live += live
             tick()
             spent_s = slow.now_s - due_s
             assert SLICE_S < spent_s < SLICE_S + 0.002
-            assert slow.timers[-1][0] - slow.now_s == pytest.approx(max(REST_S, spent_s * pause))
+            assert slow.timers[-1][0] - slow.now_s == pytest.approx(spent_s * pause)
 
     play(tmp_path, scenario, arms=ARMS)
+
+
+def test_an_arm_that_is_forgotten_is_sent_no_more(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        documents, after = plant.service._documents, len(plant.link.published)
+        documents.mark(plant.session("r1"), "presence")
+        documents.forget("r1")
+        documents.mark(plant.session("r2"), "presence")
+        await plant.turn(5.0)
+        assert [each.topic for each in plant.link.published[after:]] == ["state/r2/presence"]
+
+    play(tmp_path, scenario)

@@ -1,0 +1,133 @@
+"""What the retained documents of an arm say of it."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import Phase
+from handlers.authority import hold_document
+from handlers.config_items import CONFIG_ITEMS, slot_name, slot_path
+from handlers.effective import effective_document
+from handlers.settling import agrees
+from schema.arms import Slot
+from schema.codecs.plain import bare, to_plain
+from schema.codecs.times import format_time
+from schema.messages import Message
+
+PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE = "presence", "config", "mode", "reported", "effective"
+NAMES = (PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE)
+"""The documents below `state/`, in the order in which they are mended: who is there first, the largest last."""
+LIMITING = frozenset({CONFIG, REPORTED})
+"""Documents whose values limits are made of: with them the effective limits may change."""
+Build = Callable[[ArmSession], dict[str, Any]]
+
+_PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
+
+
+def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
+    """All items: a message, or `{<MODE>: bare value}` for an item with modes."""
+    document: dict[str, Any] = {}
+    for item in CONFIG_ITEMS:
+        if item.key == "control_mode":
+            continue
+        if not item.modes:
+            if (value := values.get((item.key, 0))) is not None:
+                document[item.key] = to_plain(value)
+            continue
+        document[item.key] = {
+            slot_name(slot): bare(values[slot], item.field)
+            for slot in ((item.key, int(mode)) for mode in item.modes)
+            if slot in values
+        }
+    return document
+
+
+def differs(session: ArmSession) -> list[str]:
+    """The slots whose desired value is not the reported one."""
+    state = session.state
+    return [slot_path(slot) for slot in state.desired if not agrees(state, slot)]
+
+
+def _config(session: ArmSession) -> dict[str, Any]:
+    pending = []
+    for job in session.unsettled():
+        entry: dict[str, Any] = {"rev": job.rev, "item": job.slot[0]}
+        if name := slot_name(job.slot):
+            entry["slot"] = name
+        entry["since"] = format_time(job.at_us)
+        entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
+        if job.why:
+            entry["why"] = job.why
+        pending.append(entry)
+    return {"items": items_document(session.state.desired), "pending": pending, "differs": differs(session)}
+
+
+def _reported(session: ArmSession) -> dict[str, Any]:
+    state = session.state
+    document: dict[str, Any] = {"items": items_document(state.reported)}
+    if state.description is not None and state.description.hard_source:
+        document["hard_limits"] = to_plain(state.description.hard_limits)
+    if (mode := state.reported.get(("control_mode", 0))) is not None:
+        document["mode"] = bare(mode, "control_mode")
+    if state.description is not None:
+        document["firmware"] = state.description.firmware
+    if state.read_at_us:
+        document["read_at"] = format_time(state.read_at_us)
+    return document
+
+
+def _mode(session: ArmSession) -> dict[str, Any]:
+    state, slot = session.state, ("control_mode", 0)
+    document: dict[str, Any] = {"control_mode": None, "mode_seen_at": None}
+    if (seen := state.reported.get(slot)) is not None:
+        document["control_mode"] = bare(seen, "control_mode")
+        document["mode_seen_at"] = format_time(state.mode_seen_at_us)
+    wanted = state.desired.get(slot)
+    if wanted is not None and wanted != seen:
+        document["desired"] = bare(wanted, "control_mode")
+    if session.mode_by is not None:
+        by = session.mode_by
+        document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
+    return document
+
+
+def _presence(session: ArmSession) -> dict[str, Any]:
+    state = session.state
+    word = "online" if state.online else "offline"
+    if state.held:
+        word = "held"
+    elif not state.online and not session.met:
+        word = "unknown"
+    document: dict[str, Any] = {
+        "state": word,
+        "ready": state.online and state.ready and not state.held,
+        "since": format_time(session.since_us),
+        "adapter": state.adapter,
+    }
+    if state.description is not None:
+        document["model"] = state.description.model
+        document["serial"] = state.description.serial
+        document["joints"] = len(state.description.joints)
+    else:
+        document["model"], document["joints"] = session.model, 0
+    document["authority"] = state.authority.value
+    if state.hold is not None:
+        document["hold"] = hold_document(state.hold)
+    if state.held:
+        document["why"] = state.held
+    return document
+
+
+def _effective(session: ArmSession) -> dict[str, Any]:
+    return effective_document(session.state)
+
+
+BUILDERS: Mapping[str, Build] = MappingProxyType({
+    PRESENCE: _presence,
+    CONFIG: _config,
+    MODE: _mode,
+    REPORTED: _reported,
+    EFFECTIVE: _effective,
+})  # fmt: skip
+"""Beside what all of them share."""
