@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from broker.cli import audit, devices
 from broker.cli import call as calling
-from broker.cli import devices
 from broker.cli import limits as limits_files
+from broker.cli import store as store_files
 from broker.cli import watch as watching
 from broker.cli.exits import Exit
 from broker.cli.login import Account, new_conn
@@ -221,6 +222,8 @@ def agent(
     _end(run_agents(given))
 
 
+app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
+app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
 app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
 

@@ -1,4 +1,4 @@
-"""How long rows are kept, and their removal in small steps. Audit entries are kept for ever."""
+"""How long rows are kept, and their removal in small steps. Audit entries go into archives, which are kept."""
 
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -4,10 +4,12 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from broker.store.anchor import AnchorFile
+from broker.store.archive import forget_archived, write_archives
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
 from broker.store.history import check_history, kept_anchor, own_anchor
@@ -20,11 +22,13 @@ from broker.store.rows import Loaded, Purged
 from broker.store.schema import connect, migrate
 from broker.store.scrub import WHOLE_BYTES, Scrub, Surveyed, check_at_start
 from broker.store.service_row import mend_service
-from broker.store.vacuum import give_back, shrinkable
+from broker.store.vacuum import give_back, rewrite, shrinkable
 from broker.store.writer import Writer
 
 FILE = "store.sqlite3"
 """Name of the file in the store's directory."""
+UNREADABLE = (StoreError, sqlite3.Error, OSError)
+"""What reading a file may raise that is damaged, locked or not there."""
 _PROBE_BYTES = 1024 * 1024
 _PROBE_SHARE = 4
 """A probe takes at most this part of the reserve."""
@@ -125,8 +129,13 @@ class Store(GroupCommit):
             connection.close()
         return True
 
+<<<<<<< HEAD
     async def purge(self, now_us: int, sure_since_us: int = 0) -> Purged:
         """Remove what need not be kept any longer, in small transactions between the others.
+=======
+    async def purge(self, now_us: int) -> Purged:
+        """Remove what need not be kept any longer, in small transactions between the others, and shrink the file.
+>>>>>>> f5cfc58 (Archive the audit by month, check all of it by one command, and give the disk back what a purge removed)
 
         Ages are known since `sure_since_us` only.
 
@@ -141,12 +150,23 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule.table] += count
+            await self.archive(now_us)
             while await asyncio.wrap_future(self._writer.run(give_back)):
                 pass
-        except (StoreError, OSError) as error:
+        except (StoreError, OSError, sqlite3.Error) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
         return Purged(requests=removed["request"], events=removed["event"], changes=removed["change"])
+
+    async def archive(self, now_us: int) -> None:
+        """Put the audit of months that are over into files, and remove it here.
+
+        Raises:
+            StoreError, OSError, sqlite3.Error: something cannot be read or written.
+        """
+        last = await asyncio.to_thread(write_archives, self._path, now_us)
+        while last is not None and await asyncio.wrap_future(self._writer.run(partial(forget_archived, last))) > 0:
+            pass
 
     def scrub(self) -> None:
         """Check the whole file in the background, unless that is going on; damaged rows are told, pages `failed`."""
@@ -203,3 +223,19 @@ def _write_probe(connection: sqlite3.Connection, directory: Path, reserve_bytes:
     finally:
         probe.unlink(missing_ok=True)
     connection.execute("UPDATE service SET test_writes = test_writes + 1")
+
+
+def vacuum(directory: Path) -> None:
+    """Write the file of a store that nobody uses anew, without gaps; it shrinks by itself from then on.
+
+    Raises:
+        StoreError: another process holds it, or it cannot be read or written.
+    """
+    lock = DirectoryLock(directory)
+    try:
+        with closing(connect(directory / FILE)) as connection:
+            rewrite(connection)
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(error) from error
+    finally:
+        lock.release()
