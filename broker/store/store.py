@@ -129,13 +129,8 @@ class Store(GroupCommit):
             connection.close()
         return True
 
-<<<<<<< HEAD
     async def purge(self, now_us: int, sure_since_us: int = 0) -> Purged:
-        """Remove what need not be kept any longer, in small transactions between the others.
-=======
-    async def purge(self, now_us: int) -> Purged:
         """Remove what need not be kept any longer, in small transactions between the others, and shrink the file.
->>>>>>> f5cfc58 (Archive the audit by month, check all of it by one command, and give the disk back what a purge removed)
 
         Ages are known since `sure_since_us` only.
 
