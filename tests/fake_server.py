@@ -24,6 +24,8 @@ class Peer(asyncio.Protocol):
     def __init__(self, server: "FakeServer") -> None:
         self.packets: list[tuple[int, bytes]] = []
         self.lost = asyncio.Event()
+        self.cause: Exception | None = None
+        """Why the connection was lost, unless one side ended it in order."""
         self._server = server
         self._rest = b""
         self._transport: asyncio.Transport | None = None
@@ -36,7 +38,7 @@ class Peer(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
-        del exc
+        self.cause = exc
         self.lost.set()
 
     def data_received(self, data: bytes) -> None:
@@ -61,7 +63,7 @@ class Peer(asyncio.Protocol):
 
     def cut(self) -> None:
         """End the connection."""
-        if self._transport is not None:
+        if self._transport is not None and not self.lost.is_set():
             self._transport.abort()
 
     def said(self, kind: int) -> list[bytes]:
@@ -75,6 +77,8 @@ class Peer(asyncio.Protocol):
 
     def _heard(self, head: int, body: bytes) -> None:
         self.packets.append((head, body))
+        if head == DISCONNECT and self._transport is not None:
+            self._transport.close()
         answer = self._server.answer(head, body)
         if answer:
             self.send(answer)

@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
         self._subacks: dict[int, asyncio.Future[bytes]] = {}
         self._transport: asyncio.Transport | None = None
         self._pieces = Pieces()
-        self._paused = False
+        self._paused = self._deaf = False
         self._why = ""
         self._keepalive = KeepAlive(loop, self.outgoing, lambda: self.abort(f"{_WHO} is silent"))
 
@@ -117,7 +117,9 @@ class Connection(asyncio.Protocol):
             code = bytes((1, wire.WITH_WILL)) if will else b"\x00"
             self.outgoing.send(bytes((wire.DISCONNECT,)), code)
             self.outgoing.flush()
-            transport.close()
+            self._deaf = True  # bytes unread would make the end a reset, which may overtake our DISCONNECT
+            if self._paused:
+                transport.resume_reading()
         try:
             async with asyncio.timeout(_CLOSE_S):
                 await self.lost.wait()
@@ -176,6 +178,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
+        if self._deaf:
+            return
         self.read_s = self._loop.time()
         data = self._pieces.join(data)
         at, end, missing = 0, len(data), 1

@@ -311,3 +311,13 @@ async def test_reading_stops_while_too_much_is_held_and_goes_on(bench: Bench) ->
             break
     await until(lambda: len(bench.peer.acked) == count)
     assert len(bench.server.peers) == 1
+
+
+async def test_the_end_is_no_reset_however_much_is_unread(bench: Bench) -> None:
+    """A reset may overtake the DISCONNECT, and the MQTT server would publish the will."""
+    bench.peer.send(publish(TOPIC, bytes(2**20)) * 40)
+    await until(lambda: bench.link.held_bytes > 2**20)
+    await bench.link.close()
+    await bench.peer.lost.wait()
+    assert bench.peer.packets[-1] == (DISCONNECT, b"")
+    assert bench.peer.cause is None
