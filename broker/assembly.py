@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from broker import self_description
 from broker.accept.denials import Denials
+from broker.accept.intake import Intake, marker_levels
 from broker.accept.orders import Orders
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.link.mqtt_link import MqttLink, parse_url
+from broker.presence.presence import Presence
 from broker.publish.comparison import FACTSHEET
 from broker.publish.contents import BUILDERS
 from broker.publish.documents import Documents
@@ -144,3 +146,9 @@ def orders_of(ledger: Ledger, access: Access, parking: Parking, reconciler: Reco
         ledger, ledger.notices, authorities=access.authorities, parking=parking, confirm_arm=reconciler.confirm_arm,
         administration=access.administration,
     )  # fmt: skip
+
+
+def intake_of(link: MqttLink, presence: Presence, settings: Settings, topics: Topics) -> Intake:
+    """What requests come in by; its markers stand where the access rules let every user publish."""
+    levels = marker_levels(settings.mqtt.user, settings.client_id)
+    return Intake(link, presence, "/".join((topics.request_filter.removesuffix("/#"), *levels, "")))

@@ -9,7 +9,6 @@ import structlog
 
 from broker import recovery
 from broker.accept.acceptor import Acceptor
-from broker.accept.intake import Intake
 from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
@@ -17,7 +16,16 @@ from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
-from broker.assembly import access_of, keep_doubts, ledger_of, orders_of, readback_of, reconciler_of, settler_of
+from broker.assembly import (
+    access_of,
+    intake_of,
+    keep_doubts,
+    ledger_of,
+    orders_of,
+    readback_of,
+    reconciler_of,
+    settler_of,
+)
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.fleet_change import FleetChange, Parts
@@ -82,6 +90,7 @@ class Service:
         self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
         self._link = make_link(self._link_config())
         self._damages = Damages(store, self._counters, loaded.damages)
+        self._intake = intake_of(self._link, self._presence, settings, topics)
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = ledger.documents, ledger.notices
@@ -105,7 +114,7 @@ class Service:
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
         return Acceptor(
-            intake=Intake(self._link, self._presence), ledger=ledger, replies=replies, settler=self._settler,
+            intake=self._intake, ledger=ledger, replies=replies, settler=self._settler,
             orders=orders_of(ledger, self._access, self._settler.parking, self._reconciler), notices=self._notices,
             quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
             denials=self._access.denials,
@@ -266,6 +275,7 @@ class Service:
         self._settler.close()
         self._authorities.close()
         self._documents.close()
+        self._intake.close()
         self._outbox.close()
 
     def _link_config(self) -> LinkConfig:

@@ -22,6 +22,7 @@ from broker.accept.intake import Intake
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.orders import Orders
 from broker.accept.quarantine import STARTS, Quarantine
+from broker.accept.waiting import check_waiting
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Waiter, job_of
 from broker.link.mqtt_link import InboundMessage
@@ -67,12 +68,8 @@ class Acceptor:
         next_request: int,
     ) -> None:
         self._intake = intake
-        self._ledger = ledger
-        self._replies = replies
-        self._settler = settler
-        self._orders = orders
-        self._notices = notices
-        self._quarantine = quarantine
+        self._ledger, self._replies, self._settler = ledger, replies, settler
+        self._orders, self._notices, self._quarantine = orders, notices, quarantine
         self._known_ids = KnownIds(ledger.store)
         self._denials = denials
         self._sessions = sessions
@@ -109,10 +106,10 @@ class Acceptor:
         if topic is None or (message.retain and not message.payload):
             if message.payload or not message.retain:
                 self._ledger.counters.add("request_dropped", user_of(message.topic, self._topics))
-                log.debug("request_dropped", why="levels, user or connection", topic=message.topic[:200])
             self._ledger.after_commit(partial(self._ack, message))
         else:
-            arrival = Arrival(message, topic, self._ledger.clock.now_us(), presumed_codec(message.content_type))
+            codec, clock = presumed_codec(message.content_type), self._ledger.clock
+            arrival = Arrival(message, topic, clock.now_us(), codec, now_s=clock.monotonic())
             self._open.append(arrival)
             self._decide_or_refuse(arrival, barred)
             self._ledger.after_commit(self._committed)
@@ -172,6 +169,7 @@ class Acceptor:
         outcome = rpc.decide(state, request)
         if rpc.access is Access.WRITE and (arrival.envelope.dry_run or arrival.checked_only):
             outcome = checked(state, rpc, outcome)
+        check_waiting(arrival, self._settings, self._users, state, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
         elif isinstance(outcome, Proposal | Restoration):

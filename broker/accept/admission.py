@@ -14,40 +14,8 @@ from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
 from schema.nearest import did_you_mean
 
-AHEAD_US = 5_000_000
-"""How far issued_at may lie ahead of the service."""
-_MILLI = 1_000
 VALUE_KINDS = frozenset({"not_finite", "unknown_enum"})
 """What is wrong with values, not with the form of params: it shows first among the checks of the item."""
-
-
-def deadline_us(arrival: Arrival, users: Users) -> int:
-    """When the request expires, service time in µs; 0 = never.
-
-    Raises:
-        BrokerError: issued_in_future, expired.
-    """
-    envelope, rpc = arrival.envelope, arrival.rpc
-    issued_us = envelope.issued_at_us if users.has_clock(arrival.topic.user) else None
-    if issued_us is not None and issued_us > arrival.at_us + AHEAD_US:
-        ahead = (issued_us - arrival.at_us) / 1e6
-        raise BrokerError("issued_in_future", f"issued_at: {ahead:.1f} s ahead of the service, at most 5")
-    ttl_ms = envelope.ttl_ms
-    if ttl_ms is None and arrival.message.expiry_s is not None:
-        return _after(arrival, arrival.at_us, arrival.message.expiry_s * 1000)
-    if ttl_ms is None and rpc is not None:
-        ttl_ms = rpc.ttl_ms
-    if not ttl_ms:
-        return 0
-    return _after(arrival, arrival.at_us if issued_us is None else issued_us, ttl_ms)
-
-
-def _after(arrival: Arrival, start_us: int, ttl_ms: int) -> int:
-    end_us = start_us + ttl_ms * _MILLI
-    if end_us <= arrival.at_us:
-        late = (arrival.at_us - end_us) / 1e6
-        raise BrokerError("expired", f"ttl_ms: {ttl_ms} ms were over {late:.3f} s before the request was looked at")
-    return end_us
 
 
 def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str]) -> Rpc:

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from broker.accept.admission import AHEAD_US, deadline_us
 from broker.accept.arrival import Arrival
+from broker.accept.waiting import AHEAD_US, deadline_us
 from broker.clock import OK, Clock
 from broker.settings import Users
 from handlers.outcome import Proposal, Restoration

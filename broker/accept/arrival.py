@@ -40,6 +40,8 @@ class Arrival:
     id: str = ""
     told_id: str = ""
     """What a refused id reads like."""
+    now_s: float = 0.0
+    """When it was looked at, on the clock of `InboundMessage.received_s`."""
     checked_only: bool = False
     """Whether a write is only checked, whatever it says of a dry run."""
     age_unknown: str = ""

@@ -113,7 +113,7 @@ class MemoryLink(_Inbox):
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink`."""
-        self.acked += messages
+        self.acked += [message for message in messages if message.payload or not message.retain]
 
     def publish(
         self,
@@ -130,6 +130,10 @@ class MemoryLink(_Inbox):
         if not self.connected:
             raise LinkDownError("cut")
         receipt = MemoryReceipt()
+        if retain and not payload and "/_/" in topic:  # a marker comes back, and is nothing to look at
+            receipt.state = "taken"
+            self._inbox.put_nowait(_message(topic, b"", received_s=self._loop.time(), retain=True))
+            return receipt
         if self.silent:
             self._open.append(receipt)
         else:
@@ -176,17 +180,8 @@ class MemoryLink(_Inbox):
         self, topic: str, payload: bytes, *, dup: bool = False, retain: bool = False, expiry_s: int | None = None
     ) -> None:
         """Let a message come."""
-        message = InboundMessage(
-            topic=f"{self.prefix}{topic}",
-            payload=payload,
-            retain=retain,
-            dup=dup,
-            content_type="",
-            response_topic="",
-            correlation=b"",
-            expiry_s=expiry_s,
-            handle=None,
-            received_s=self._loop.time(),
+        message = _message(
+            f"{self.prefix}{topic}", payload, retain=retain, dup=dup, expiry_s=expiry_s, received_s=self._loop.time()
         )
         self.delivered.append(message)
         self._inbox.put_nowait(message)
@@ -206,6 +201,18 @@ class MemoryLink(_Inbox):
                         return published
                 self._news.clear()
                 await self._news.wait()
+
+
+def _message(
+    topic: str,
+    payload: bytes,
+    *,
+    received_s: float,
+    retain: bool = False,
+    dup: bool = False,
+    expiry_s: int | None = None,
+) -> InboundMessage:
+    return InboundMessage(topic, payload, retain, dup, "", "", b"", expiry_s, None, received_s)
 
 
 class MirrorLink(MemoryLink):

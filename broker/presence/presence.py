@@ -46,6 +46,7 @@ class Presence:
         self.pulse, self.beat_s = Pulse(asyncio.get_running_loop()), HEARTBEAT_S
         self._topics, self._topic = topics, topics.service(identity.instance)
         self._clock = clock
+        self.pulse.on_still.append(self._on_still)
         self._rivals = Rivals(identity, known)
         self._state = STARTING
         self._link: MqttLink | None = None
@@ -121,12 +122,11 @@ class Presence:
     @property
     def sure(self) -> bool:
         """Whether no other service can have taken our place."""
-        return self._sure.is_set() and self.pulse.still_s() < DOUBT_S
+        self.pulse.look()
+        return self._sure.is_set()
 
     async def made_sure(self) -> None:
         """Wait until no other service can have taken our place; for ever if one has, until that ends the tasks."""
-        if not self.sure:
-            self._begin_to_doubt()
         await self._sure.wait()
 
     async def close(self) -> None:
@@ -154,6 +154,10 @@ class Presence:
         del present
         first, self._state = self._state == STARTING, ONLINE
         if not first:
+            self._begin_to_doubt()
+
+    def _on_still(self, since_s: float) -> None:
+        if self._sure.is_set() and asyncio.get_running_loop().time() - since_s >= DOUBT_S:
             self._begin_to_doubt()
 
     def _begin_to_doubt(self) -> None:
@@ -254,7 +258,6 @@ class Presence:
             else:
                 self._blind()
             if not self._doubt.is_set() and not self._lost:
-                self.pulse.last_s = asyncio.get_running_loop().time()
                 self._sure.set()
 
     def _blind(self) -> None:
