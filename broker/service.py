@@ -37,7 +37,7 @@ from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
-from broker.publish.readback import reading_link
+from broker.publish.readback import ReadBack, reading_link
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
@@ -107,9 +107,12 @@ class Service:
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities = self._access.authorities
-        read = partial(reading_link, make_link, self._link_config(), topics)
-        self._readback = readback_of(read, settings, topics, ledger, self.sessions, announcer)
+        self._readback = self._readback_of()
         self._acceptor, self._fleet_change = self._acceptor_of(replies), FleetChange(self._parts())
+
+    def _readback_of(self) -> ReadBack:
+        read = partial(reading_link, self._make_link, self._link_config(), self._topics)
+        return readback_of(read, self._settings, self._topics, self._ledger, self.sessions, self._announcer)
 
     def _acceptor_of(self, replies: Replies) -> Acceptor:
         ledger, loaded = self._ledger, self._loaded
