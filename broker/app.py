@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from broker.assembly import SURE_KEY
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkError
 from broker.presence.rivals import SecondServiceError
@@ -16,6 +15,7 @@ from broker.reload import Reload, Reread, tell_doubts
 from broker.service import Service
 from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
+from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
 from devices.adapter import ArmError
 

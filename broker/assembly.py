@@ -34,11 +34,9 @@ from broker.settle.queues import Queues
 from broker.settle.reconciler import Reconciler
 from broker.settle.settler import Settler
 from broker.store.rows import Loaded
+from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
 from broker.topics import Topics
-
-SURE_KEY = "clock/sure_since_us"
-"""The key among the small values of the time since which ages are known."""
 
 
 def keep_doubts(clock: Clock, store: Store, loaded: Loaded) -> None:

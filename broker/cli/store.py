@@ -13,20 +13,39 @@ app = typer.Typer(
     \b
     examples:
       armbroker store vacuum /var/lib/armbroker
+      armbroker store set-time /var/lib/armbroker
     """,
 )
 
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The store's directory: [store] dir of the settings.")]
 
-@app.callback()
-def _main() -> None:
-    """Keep the name of a single command."""
+
+@app.command(
+    "set-time",
+    short_help="Take back a time that a wrong clock wrote: armbroker store set-time DIR [TIME]",
+    help="""Let the store have reached TIME and no later one, after a clock that was ahead wrote into it. Rows keep
+    their times; ages from before TIME are unknown from then on, so that nothing young is deleted; the audit keeps who
+    did it.
+
+    \b
+    examples:
+      armbroker store set-time /var/lib/armbroker
+      armbroker store set-time /var/lib/armbroker 2026-12-01T08:00:00Z
+    """,
+)
+def set_time(
+    directory: Directory,
+    to: Annotated[str, typer.Argument(metavar="TIME", help="RFC 3339, or `now`: the clock of this machine.")] = "now",
+) -> None:
+    """Set it."""
+    from broker.cli.store_work import run_set_time  # noqa: PLC0415 - only this command needs it
+
+    raise typer.Exit(run_set_time(directory, to))
 
 
 @app.command(short_help="Write the file anew, as small as it can be: armbroker store vacuum DIR")
 def vacuum(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The store's directory: [store] dir of the settings.")
-    ],
+    directory: Directory,
 ) -> None:
     """Needs as much room on the disk again meanwhile. New files shrink by themselves after each purge."""
     from broker.cli.audit_work import vacuumed  # noqa: PLC0415 - only this command needs it

@@ -36,6 +36,14 @@ class HistoryLostError(StoreBrokenError):
     """The store knows less than its anchor or its arms, so that it would tell other things under the same numbers."""
 
 
+class BackupError(StoreError):
+    """A backup cannot be made, or cannot be used; nothing was changed."""
+
+
+class StoreTimeError(StoreError):
+    """The time of a store cannot be set to this; nothing was changed."""
+
+
 class RowDamagedError(StoreError):
     """A row is not what was written: it must not be used; everything else can be."""
 

@@ -117,7 +117,8 @@ def _behind(anchor: Anchor, own: Anchor, path: Path, hash_of: Callable[[int], by
             f"{path} ends at commit {own.commits}, its anchor at {anchor.commits}: "
             f"{', '.join(lost) or 'marks of what was published'} are missing"
         )
-    if anchor.audit and hash_of(anchor.audit) != anchor.audit_hash:
+    said = own.audit_hash if own.audit == anchor.audit else hash_of(anchor.audit)
+    if anchor.audit and said != anchor.audit_hash:
         return (
             f"audit entry {anchor.audit} of {path} is not the one in its anchor: the file was cut, edited or replaced"
         )

@@ -96,6 +96,30 @@ def _survey(
             found.doubtful[values[0]] = damage.arm
 
 
+def whole_check(connection: sqlite3.Connection) -> Iterator[list[Damage]]:
+    """Check every page, row and audit entry, a piece at a time; what each piece found damaged.
+
+    Raises:
+        StoreBrokenError: pages are damaged.
+    """
+    for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        indexes = check_structure(connection, table)
+        yield [Damage(table, "", name, "the index does not agree with its table") for name in indexes]
+    for seal in _SHORT:
+        bad = [values for values in _rows(connection, seal) if not agrees(seal, values)]
+        yield [seal.names(meant(seal, values)) for values in bad]
+    for sealed, number in LONG:
+        (newest,) = connection.execute(f"SELECT coalesce(max({number}), 0) FROM {sealed.table}").fetchone()
+        for low in range(0, newest, PAGE):
+            found = Surveyed(whole=False)
+            _survey(connection, sealed, f"{number} > ? AND {number} <= ?", (low, min(low + PAGE, newest)), found)
+            yield found.damages
+    head = audit_head(connection).n
+    for low in range(0, head, PAGE):
+        damage = check_audit(connection, low, min(low + PAGE, head))
+        yield [] if damage is None else [damage]
+
+
 class Scrub:
     """Checks the whole file in a thread and on a connection of its own.
 
@@ -134,7 +158,7 @@ class Scrub:
     def _run(self) -> None:
         connection = connect_reader(self._path)
         try:
-            for damages in self._steps(connection):
+            for damages in whole_check(connection):
                 for damage in damages:
                     self._tell(damage)
                 if self._stop.wait(self._pause_s):
@@ -143,21 +167,3 @@ class Scrub:
             self._fail(store_error(error))
         finally:
             connection.close()
-
-    def _steps(self, connection: sqlite3.Connection) -> Iterator[list[Damage]]:
-        for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
-            indexes = check_structure(connection, table)
-            yield [Damage(table, "", name, "the index does not agree with its table") for name in indexes]
-        for seal in _SHORT:
-            bad = [values for values in _rows(connection, seal) if not agrees(seal, values)]
-            yield [seal.names(meant(seal, values)) for values in bad]
-        for sealed, number in LONG:
-            (newest,) = connection.execute(f"SELECT coalesce(max({number}), 0) FROM {sealed.table}").fetchone()
-            for low in range(0, newest, PAGE):
-                found = Surveyed(whole=False)
-                _survey(connection, sealed, f"{number} > ? AND {number} <= ?", (low, min(low + PAGE, newest)), found)
-                yield found.damages
-        head = audit_head(connection).n
-        for low in range(0, head, PAGE):
-            damage = check_audit(connection, low, min(low + PAGE, head))
-            yield [] if damage is None else [damage]
