@@ -1,0 +1,222 @@
+"""What `docs/protocol.md` says of each field: texts beside the names that the service runs on.
+
+`scripts/generate_protocol.py` refuses a name that is missing here or stands here in vain; a test compares documents and
+results with a running service.
+"""
+
+Texts = dict[str, str]
+
+TOPICS: tuple[tuple[str, str, str, str, str], ...] = (
+    ("req/<user>/<conn>/<arm>/<method>", "client → service", "any", "never", "one request; `<method>` is its name, letter for letter"),
+    ("res/<user>/<conn>/<leaf>", "service → client", "1", "no", "the reply; Message Expiry 300 s"),
+    ("ntf/<user>/<conn>/<handle>", "service → client", "1", "no", "notices of a handle; Message Expiry 3,600 s; the payload is the event"),
+    ("evt/<arm>/config/<EVENT>", "service → all", "1", "no", "configuration events, a topic for each event name"),
+    ("evt/<arm>/mode", "service → all", "1", "no", "changes of the control mode"),
+    ("evt/<arm>/outcome", "service → all", "1", "no", "CHANGE_NOT_APPLIED: an accepted change that did not become what was asked"),
+    ("evt/<arm>/admin", "service → all", "1", "no", "who may change the arm, which arm it is, whom the rights refused"),
+    ("state/<arm>/<document>", "service → all", "1", "yes", "`config`, `reported`, `mode`, `effective`, `presence`"),
+    ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `factsheet/<arm>`"),
+    ("svc/<instance>", "service → all", "1", "yes", "whether the service is there; also its will"),
+    ("dev/<arm>/<leaf>", "arms that speak MQTT", "1", "birth, death", "see agent_protocol.md"),
+)  # fmt: skip
+"""Topic below `<root>/v1`, direction, QoS, retained, what it is."""
+
+REQUEST: Texts = {
+    "id": "1 to 64 of `[A-Za-z0-9_-]`, unique per user and connection; a whole number from 0 to 2^63 - 1 is taken as its decimal text. Absent: Correlation Data of 16 to 32 bytes serves, in hex. A write without either is refused (`id_missing`); reads and dry runs may go without",
+    "params": "the message of the method; absent: empty",
+    "if_rev": "only if the item (and slot) was not changed after this revision and the arm is not behind it; else `revision_conflict` with the present `rev`. Looked at once, when the request is accepted",
+    "dry_run": "check everything, change nothing: stage `checked`",
+    "wait": "`applied` (default) or `stored`: when the reply is sent. It comes 10 s after the request was stored at the latest",
+    "issued_at_ms": "JSON and MessagePack: `issued_at`, RFC 3339 or ms since 1970. When the sender made the request; at most 5 s ahead of the service's clock",
+    "ttl_ms": "1 to 300,000: how long after `issued_at`, else after receipt, the request may still begin; then `expired`. Absent: the Message Expiry that is left; for SetControlMode else 2,000",
+    "valid_for_ms": "refused (`unsupported_option`)",
+    "reason": "at most 200 characters, no control and no direction-override characters; told in event and history",
+    "unit": "`deg` or `rad`: an assertion, refused (`unit_mismatch`) unless it is the method's unit",
+    "view": "of a Get: `reported` (default) or `desired`",
+}
+REPLY: Texts = {
+    "id": "of the request; as far as it could be read if it is refused, else empty",
+    "arm": "the arm level of the topic",
+    "method": "the method level of the topic",
+    "ok": "accepted, and nothing known is wrong",
+    "stage": "how far it got: `refused`, `read`, `checked`, `stored`, `applied`",
+    "final": "false: something may still come of it, as an event with this `request_id`; never as a second reply",
+    "result": "the message of the result, if ok",
+    "error": "if not ok",
+    "warnings": "`{name, path?, message}`; names in errors.md",
+    "rev": "the change's own revision; of reads, refusals, dry runs the arm's present one",
+    "seq": "the sequence number of its event (0: none yet); of reads, refusals, dry runs the arm's present one",
+    "duplicate": "true: the id was known, this is the outcome of the first",
+    "in_force": "on repeats: whether what is desired still comes from this revision and the arm reports it",
+    "at_us": "JSON and MessagePack: `at`, RFC 3339 UTC with microseconds",
+    "reported_at_us": "JSON and MessagePack: `reported_at`; of Gets: when the arm was read",
+    "desired": "of Gets: what is desired, where the arm reports something else",
+    "pending_rev": "of Gets: the revision that is not settled yet",
+    "mode_seen_at_us": "JSON and MessagePack: `mode_seen_at`; of GetControlMode",
+}
+ERROR: Texts = {
+    "code": "number of `Kinova.Api.ErrorCodes`",
+    "sub_code": "number of `Kinova.Api.SubErrorCodes`",
+    "name": "its name",
+    "kind": "ours, one for each cause; errors.md",
+    "message": "words: field, value, bound, nearest legal value; absent of a client with short replies",
+    "violations": "all that is out of bounds, lowest joint first",
+    "retry": "`same_id`, `repeat`, `new_id`, `never`; errors.md",
+    "retry_after_ms": "of `rate_limited`: when the next one will be taken",
+    "kinova": "protobuf alone: a `Kinova.Api.Error`",
+}
+VIOLATION: Texts = {
+    "path": "the field, elements counted from 0: `joint_speed_soft_limits[4]`",
+    "joint": "counted from 1; absent (0) where there is none",
+    "joint_name": "its name",
+    "got": "what was asked, in the request's unit",
+    "bound": "what it violates, in the same unit",
+    "unit": "the unit",
+    "relation": "what should have held between them: `<=`, `>=`, `==`",
+    "source": "where the bound comes from: `hard:device`, `hard:profile`, `urdf:<file>`, `policy:site`, ...",
+    "suggest": "the whole nearest legal value of the field",
+}
+EVENT: Texts = {
+    "arm": "the arm",
+    "epoch": "the start in which the event was committed; it keeps it when it is sent again",
+    "seq": "counts all events of the arm from 1 without a gap",
+    "prev": "seq of the event before it on the same topic (in `ntf`: of the same handle); 0 at the first",
+    "rev": "the revision it tells of",
+    "at_us": "JSON and MessagePack: `at`; when it was committed",
+    "cause": "`applied`, `unchanged`, `reset`, `foreign`; on `outcome`: `refused`, `overwritten`, `superseded`, `expired`, `discarded`",
+    "stage": "`applied` or `refused`",
+    "request_id": "`<user>/<conn>/<id>`; absent where no request is behind it",
+    "by": "`{user, connection, proven}`; an arm's own change is by `@arm`; `proven`: whether the MQTT server vouches for the names",
+    "event": "its name; errors.md lists all",
+    "notification": "the Kinova message; null for our own events",
+    "change": "`{item, slot?, before, after}`: of a slot the bare list or number, else the item's message; null where an arm only says that something happened",
+    "reason": "of the request, or why it came otherwise",
+    "kind": "of REQUEST_DENIED: the kind of the refusals",
+    "count": "of REQUEST_DENIED: how many it stands for",
+}
+SHARED: Texts = {
+    "arm": "the arm",
+    "svc": "the instance that published it; what it says is old while `svc/<instance>` says offline",
+    "epoch": "the start in which it was made",
+    "rev": "the arm's revision",
+    "seq": "the last event that is folded in",
+    "at": "when it was made",
+}
+"""Fields of every document below `state/`."""
+DOCUMENTS: dict[str, Texts] = {
+    "config": {
+        "items": "what is desired: `{<item>: message | {<MODE>: value}}`",
+        "pending": "what is not settled: `[{rev, item, slot?, since, state, why?}]`, state `accepted`, `writing`, `held` or `unknown`",
+        "differs": "`item` or `item/slot` of each value that is not what the arm reports",
+    },
+    "reported": {
+        "items": "what the arm was read to hold, in the same form",
+        "hard_limits": "a KinematicLimits; absent where the arm has none",
+        "mode": "the control mode last seen",
+        "firmware": "what the arm says of it",
+        "read_at": "when it was read",
+    },
+    "mode": {
+        "control_mode": "the mode last seen; null before",
+        "mode_seen_at": "when",
+        "desired": "the mode that was asked for, while it is another one",
+        "by": "who asked for it",
+    },
+    "effective": {
+        "joints": "names of the joints; lists of numbers are in their order",
+        "units": "the unit of each quantity",
+        "sources": "where numbers come from: `[{layer, source, by, since}]`",
+        "other_modes": "by quantity `{values, from}`: all numbers of the modes that have none of their own; `from` is a place in `sources`, null in both: nothing limits it",
+        "modes": "by control mode the quantities that differ from `other_modes`",
+        "unknown_mode": "the tightest of all modes, where they differ",
+    },
+    "presence": {
+        "state": "`online`, `offline`, `unknown` (never met), `held` (a person has to look: `why`)",
+        "ready": "whether it takes changes now",
+        "since": "since when it is in this state",
+        "adapter": "the kind of arm",
+        "model": "its model",
+        "serial": "its serial number, once known",
+        "joints": "how many",
+        "session": "of arms that speak MQTT: their session",
+        "authority": "`observe`, `advise`, `control`",
+        "hold": "who holds the arm, since and until when, why",
+        "why": "why it is held",
+    },
+}
+SERVICE: Texts = {
+    "state": "`starting`, `online`, `offline`",
+    "since": "since when",
+    "seen_at": "anew every 10 s; older than 30 s means offline, whatever `state` says",
+    "version": "of the service",
+    "epoch": "counts the starts; never given twice",
+    "start": "a random id of this start",
+    "counters": "what was counted since the start; names in operation.md or below",
+    "clock": "`{state, seconds}`: `ok`, or how far the clock is from what can be right",
+    "passed": "the last it says before it goes, when another takes over",
+    "take_over": "it was started to take over from another",
+}
+"""Fields of `svc/<instance>`."""
+META: Texts = {
+    "meta/service": "`{name, version, protocol, epoch, root, instance, identity, methods, codecs, limits, payload_with_lists, service_version, notice}`",
+    "meta/errors": "`{errors: [{kind, code, names, retry, text, remedy}]}`",
+    "meta/asyncapi": "an AsyncAPI 3 document of all channels",
+    "meta/factsheet/<arm>": "`{arm, adapter, model, serial?, joints: [{name, type}], hard_limits, resolution, methods, items, modes_settable, notes, ...}`",
+}
+BOUNDS: Texts = {
+    "gravity_vector": "norm 9.81 m/s² within 2 %",
+    "payload_information": "mass from 0 kg; a sum with the tool above the rating is a warning",
+    "tool_configuration": "mass from 0 kg; x, y, z in m, theta in deg",
+    "cartesian_reference_frame": "MIXED, TOOL or BASE",
+    "joint_speed_soft_limits": "a number a joint, deg/s, from 0 to the joint's effective velocity outside of the soft limits",
+    "joint_acceleration_soft_limits": "a number a joint, deg/s², from 0 to the joint's effective acceleration likewise",
+    "twist_linear_soft_limit": "m/s, from 1e-6 (0 means unset on an arm: use Reset) to the bound",
+    "twist_angular_soft_limit": "deg/s, from the least the arm can hold to the bound",
+    "desired_linear_twist": "m/s, from 0 to the bound",
+    "desired_angular_twist": "deg/s, from 0 to the bound",
+    "desired_joint_speeds": "a number a joint, deg/s, from 0 to the bound",
+    "control_mode": "one of the factsheet's `modes_settable`",
+    "joint_limits": "rad; within hard limits, URDF and site caps; limits_service.md",
+    "joint_safety": "soft ends within the hard ones, gains from 0; limits_service.md",
+    "joint_parameters": "names and ranges as DescribeJointParameters tells them; limits_service.md",
+}
+"""What a Set of each item has to keep to, beside its effective limits."""
+MAPPINGS: dict[str, tuple[str, str]] = {
+    "DescribeJointParameters": (
+        "`names?`",
+        "`{parameters: {<name>: {type, given, read_only, unit?, from_value?, to_value?}}}`",
+    ),
+    "Explain": (
+        "`quantity?, joint?, mode?`",
+        "`{mode, numbers: [{quantity, joint?, value, unit, layer, source, by, since, stack}]}`",
+    ),
+    "CheckTrajectory": (
+        "`times, positions, velocities?, accelerations?, joints?, mode?, check_mode?, limit?, skip?`",
+        "`{within, mode, check_mode, points, count, first?, worst?, violations, more}`",
+    ),
+    "CheckCommand": (
+        "`limiter, state, command, dt, joints?, mode?, check_mode?`, ... (limits_service.md)",
+        "`{limited, mode, check_mode, limiter, command, reasons}`",
+    ),
+    "GetHistory": (
+        "`after_rev?, before_rev?` (both exclusive)`, item?, limit?` (50, at most 500)",
+        "`{changes: [{rev, seq, at, by, request_id, method, item, slot, before, after, reason, outcome}], more, missing}`, newest first",
+    ),
+    "GetEvents": (
+        "`after_seq, limit?`",
+        "`{events, first_seq, head_seq, more, missing}`, oldest first; `missing: [{first, last}]` names what was damaged and cannot be told",
+    ),
+    "WhoAmI": (
+        "",
+        "`{user, conn, codec, size, at, identity}`: what the service understood of the sender; any arm level",
+    ),
+    "ConfirmPending": ("`rev` or `all: true`", "`{}`"),
+    "DiscardPending": ("`rev` or `all: true`", "`{}`"),
+    "ConfirmArm": ("", "`{}`"),
+    "RestoreFactory": ("", "`{}`"),
+    "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
+    "HoldArm": ("`reason, until?`", "`{}`"),
+    "ReleaseArm": ("", "`{}`"),
+    "SimFault": ("`fault, for_ms?, delay_ms?, item?, slot?, value?`", "`{}`"),
+}
+"""Params and result of the methods without a message."""
