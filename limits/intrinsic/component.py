@@ -135,7 +135,7 @@ def _scalars(limits: ComponentLimits, instead_of_infinite: ComponentLimits) -> d
 def _raw_value(component: Component, pair: LimitPair) -> float:
     value = component.raw_value
     if value is None:
-        return 0.0 if pair.lower <= 0.0 <= pair.upper else 0.5 * (pair.lower + pair.upper)
+        return 0.0 if pair.lower <= 0.0 <= pair.upper else pair.lower + 0.5 * (pair.upper - pair.lower)
     if value < pair.lower:
         return pair.lower
     return min(value, pair.upper)
@@ -145,8 +145,9 @@ def normalize_component(component: Component, *, joint: str | None = None, compa
     """Component with every field given: limits filled, axis of length 1, current value inside the application's bounds.
 
     Absent system limits are unlimited, absent application limits those of the system, and so are absent application
-    positions. An absent value is 0, or else the middle of the bounds. `compat` clamps a value that is outside, takes
-    the system's scalar for an infinite application one, and lets NaN through; all three are refused otherwise.
+    positions. An absent value is 0, or else the middle of the bounds: the lower one and half of the width, which is NaN
+    without a lower end and infinite without an upper one. `compat` clamps a value that is outside, takes the system's
+    scalar for an infinite application one, and lets NaN and infinity through; all of it is refused otherwise.
 
     Raises:
         LimitsError: naming the field.

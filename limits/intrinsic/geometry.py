@@ -87,14 +87,14 @@ def unit_vector(axis: Point, *, joint: str | None = None) -> Point:
     return Point(x=axis.x / length, y=axis.y / length, z=axis.z / length)
 
 
-def _unit_quaternion(message: Quaternion | None, *, normalize: bool, key: str) -> Array:
+def _unit_quaternion(message: Quaternion | None, *, normalize: bool, compat: bool, key: str) -> Array:
     found = message or Quaternion()
     values = np.array([found.x, found.y, found.z, found.w])
     norm = float(values @ values)
     if abs(norm - 1.0) <= UNIT_TOLERANCE:
         return values
     tolerance = NORMALIZE_TOLERANCE if normalize else UNIT_TOLERANCE
-    if not abs(norm - 1.0) <= tolerance:
+    if not (almost_equals(norm, 1.0, tolerance) if compat else abs(norm - 1.0) <= tolerance):
         raise LimitsError("not a unit quaternion: squared norm off 1", key=key, value=norm, bound=tolerance)
     return values / math.sqrt(norm)
 
@@ -104,13 +104,14 @@ def pose_from_message(
 ) -> RigidTransform:
     """Transform of a pose that is present; an absent position is zero, an absent orientation is an error.
 
-    With `normalize` a quaternion within 1e-3 of unit is scaled to it; one that is a unit already is kept bit for bit.
-    `compat` takes infinite positions, and NaN ones when normalising.
+    With `normalize` a quaternion whose squared norm is within 1e-3 of 1 is scaled to it; one that is a unit already is
+    kept bit for bit. `compat` compares as `almost_equals` does, so beyond 1 relative to the norm, and takes infinite
+    positions, and NaN ones when normalising.
 
     Raises:
         LimitsError: the quaternion is none, or the position is not finite.
     """
-    orientation = _unit_quaternion(message.orientation, normalize=normalize, key=f"{key}.orientation")
+    orientation = _unit_quaternion(message.orientation, normalize=normalize, compat=compat, key=f"{key}.orientation")
     position = point_to_array(message.position)
     refused = ~np.isfinite(position)
     if compat:

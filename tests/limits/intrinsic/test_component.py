@@ -95,11 +95,12 @@ def test_a_value_outside_is_clamped_in_compat_only(value: float, clamped: float)
     assert math.isnan(read) if math.isnan(clamped) else read == clamped
 
 
-def test_a_half_open_range_has_no_middle() -> None:
-    one = component(system=ComponentLimits(fixed_limits=LimitPair(lower=1.0, upper=math.inf)))
+@pytest.mark.parametrize(("lower", "upper", "middle"), [(1.0, math.inf, math.inf), (-math.inf, -1.0, math.nan)])
+def test_a_half_open_range_has_no_middle(lower: float, upper: float, middle: float) -> None:
+    one = component(system=ComponentLimits(fixed_limits=LimitPair(lower=lower, upper=upper)))
     with pytest.raises(LimitsError, match="no finite value"):
         normalize_component(one)
-    assert normalize_component(one, compat=True).raw_value == math.inf
+    assert normalize_component(one, compat=True).raw_value == pytest.approx(middle, nan_ok=True)
 
 
 def test_compat_takes_nan_as_zero_and_infinite_application_as_the_systems() -> None:

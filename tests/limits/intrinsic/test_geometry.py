@@ -68,6 +68,28 @@ def test_pose_normalizes_when_told() -> None:
         geometry.pose_from_message(Pose(orientation=Quaternion(w=1.001)), normalize=True)
 
 
+@pytest.mark.parametrize(
+    ("norm", "compat", "accepted"),
+    [
+        (1.000999, False, True),
+        (1.0010008, False, False),
+        (1.0010008, True, True),
+        (1.001002, True, False),
+        (0.9990002, True, True),
+        (0.998999, True, False),
+        (math.inf, True, False),
+    ],
+)
+def test_how_far_from_a_unit_is_scaled(norm: float, compat: bool, accepted: bool) -> None:
+    message = Pose(orientation=Quaternion(w=math.sqrt(norm)))
+    if accepted:
+        pose = geometry.pose_from_message(message, normalize=True, compat=compat)
+        assert pose.orientation.tolist() == pytest.approx([0.0, 0.0, 0.0, 1.0], abs=1e-15)
+    else:
+        with pytest.raises(LimitsError, match="squared norm off 1"):
+            geometry.pose_from_message(message, normalize=True, compat=compat)
+
+
 @pytest.mark.parametrize("orientation", [None, Quaternion(), Quaternion(w=math.nan), Quaternion(w=math.inf)])
 def test_pose_without_a_rotation_is_an_error(orientation: Quaternion | None) -> None:
     for normalize in (False, True):
