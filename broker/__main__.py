@@ -19,6 +19,10 @@ def _dispatch(arguments: list[str]) -> None:
         from broker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need
 
         sys.exit(run(arguments[1:]))
+    if arguments[:1] == ["limits"]:
+        from broker.cli.limits import app as limits  # noqa: PLC0415 - nor do files of limits need what speaks to MQTT
+
+        limits(arguments[1:], prog_name="armbroker limits")
     from broker.cli.commands import app  # noqa: PLC0415 - likewise
 
     app(prog_name="armbroker")

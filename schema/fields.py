@@ -102,3 +102,9 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[Field, ...]:
     """
     hints = get_type_hints(record, include_extras=True)
     return tuple(_field(name, hints[name]) for name in record.__struct_fields__)
+
+
+def camel_case(name: str) -> str:
+    """The JSON name of a proto field."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

@@ -1,21 +1,18 @@
 """The commands of `armbroker`, and their help."""
 
 import sys
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from broker.cli import audit, devices
-from broker.cli import call as calling
 from broker.cli import limits as limits_files
 from broker.cli import store as store_files
-from broker.cli import watch as watching
 from broker.cli.exits import Exit
-from broker.cli.login import Account, new_conn
-from broker.cli.run import run as run_service
-from broker.client import RequestOptions
+
+if TYPE_CHECKING:
+    from broker.client import RequestOptions
 
 app = typer.Typer(
     add_completion=False,
@@ -51,6 +48,8 @@ URL, USER, ROOT = "mqtt://127.0.0.1:1883", "cli", "armbroker"
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - only for this option
+
         typer.echo(f"armbroker {version('armbroker')}")
         raise typer.Exit
 
@@ -71,6 +70,8 @@ def _main(
 )
 def run(context: typer.Context) -> None:
     """Run the service; `armbroker run --help` tells more."""
+    from broker.cli.run import run as run_service  # noqa: PLC0415 - only this command needs it
+
     raise typer.Exit(run_service(context.args))
 
 
@@ -114,6 +115,9 @@ def call(
     as_json: AsJson = False,
 ) -> None:
     """Parse, send, show."""
+    from broker.cli import call as calling  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
+    from broker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
+
     options: RequestOptions = {
         "wait": wait,
         "dry_run": dry_run or None,
@@ -153,6 +157,9 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Watch and show."""
+    from broker.cli import watch as watching  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
+    from broker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
+
     account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
     _end(watching.run(account, arm, as_json=as_json))
 

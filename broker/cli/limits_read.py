@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from broker.cli.limits_options import Asked
-from limits.conversion.formats import Format
+from limits.conversion.formats import NAMELESS, Format
 from limits.conversion.limit_set import LimitSet
-from limits.conversion.reading import NAMELESS, detect_format, read_limits
+from limits.conversion.reading import detect_format, read_limits
 from limits.errors import LimitsError, naming
 from limits.trajectory import Trajectory
 

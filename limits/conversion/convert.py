@@ -6,13 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from limits.conversion.fitting import fit
-from limits.conversion.formats import Format
+from limits.conversion.formats import ANY_NODE, NAMELESS, SKELETON_TYPES, Format
 from limits.conversion.limit_set import Difference, LimitSet, counted_names, differences
-from limits.conversion.reading import NAMELESS, read_limits
-from limits.conversion.ros import ANY_NODE, limits_to_ros
-from limits.conversion.skeleton import TYPES, limits_to_skeleton
-from limits.conversion.urdf import limits_to_urdf, passed_over
-from limits.conversion.vectors import limits_to_kinova, limits_to_vectors
+from limits.conversion.reading import read_limits
 from limits.errors import LimitsError, naming
 from limits.formats.diagnostics import Weight
 
@@ -128,9 +124,13 @@ def _put_in(limits: LimitSet, kind: Format, into: Base, *, as_json: bool, file: 
     notes = [f"joint {there} is put into {name}" for name, there in fitted.match.renamed.items()]
     with naming(into.file):
         if kind is Format.URDF:
+            from limits.conversion.urdf import limits_to_urdf, passed_over  # noqa: PLC0415 - only for this format
+
             written = limits_to_urdf(fitted.limits, into.data, into.file)
             notes += passed_over(fitted.limits, into.data, into.file)
         else:
+            from limits.conversion.skeleton import limits_to_skeleton  # noqa: PLC0415 - loads protobuf
+
             written = limits_to_skeleton(fitted.limits, into.data, into.file, as_json=as_json)
     absent = dict.fromkeys(fitted.match.extra, "there is no such joint")
     absent |= {name: "the joint is fixed there" for name in fitted.match.extra if name in base.fixed}
@@ -140,15 +140,26 @@ def _put_in(limits: LimitSet, kind: Format, into: Base, *, as_json: bool, file: 
 
 
 def _written(limits: LimitSet, kind: Format, node: str | None, *, as_json: bool) -> bytes:
+    """A new file; what only other formats need is not loaded."""
     match kind:
         case Format.URDF:
+            from limits.conversion.urdf import limits_to_urdf  # noqa: PLC0415 - only for this format
+
             return limits_to_urdf(limits)
         case Format.ROS:
+            from limits.conversion.ros import limits_to_ros  # noqa: PLC0415 - loads YAML
+
             return limits_to_ros(limits, node or ANY_NODE)
         case Format.SKELETON:
-            held = tuple(joint for joint in limits.joints if joint.type in TYPES)
+            from limits.conversion.skeleton import limits_to_skeleton  # noqa: PLC0415 - loads protobuf
+
+            held = tuple(joint for joint in limits.joints if joint.type in SKELETON_TYPES)
             return limits_to_skeleton(msgspec.structs.replace(limits, joints=held), as_json=as_json)
         case Format.JOINT_LIMITS:
+            from limits.conversion.vectors import limits_to_vectors  # noqa: PLC0415 - loads protobuf
+
             return limits_to_vectors(limits, as_json=as_json)
         case _:
+            from limits.conversion.vectors import limits_to_kinova  # noqa: PLC0415 - loads protobuf
+
             return limits_to_kinova(limits)

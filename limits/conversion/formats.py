@@ -2,6 +2,8 @@
 
 import enum
 
+from limits.formats.urdf_records import JointType
+
 
 class Format(enum.StrEnum):
     """The file formats."""
@@ -15,3 +17,11 @@ class Format(enum.StrEnum):
     """intrinsic_proto.Skeleton, binary or JSON."""
     KINOVA = "kinova"
     """Kinova.Api.ControlConfig.KinematicLimits, JSON, in degrees."""
+
+
+NAMELESS = frozenset({Format.JOINT_LIMITS, Format.KINOVA})
+"""Formats whose joints have no names."""
+SKELETON_TYPES = frozenset({JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC})
+"""The types of joint that a Skeleton can hold."""
+ANY_NODE = "/**"
+"""The name under which ROS parameters are written, which every node reads."""

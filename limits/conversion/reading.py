@@ -4,17 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from limits.conversion.formats import Format
+from limits.conversion.formats import NAMELESS, Format
 from limits.conversion.limit_set import LimitSet
-from limits.conversion.ros import limits_from_ros
-from limits.conversion.skeleton import limits_from_skeleton
-from limits.conversion.urdf import limits_from_urdf
-from limits.conversion.vectors import limits_from_kinova, limits_from_vectors
 from limits.errors import LimitsError, naming
-from schema.codecs.proto_json import camel_case
-
-NAMELESS = frozenset({Format.JOINT_LIMITS, Format.KINOVA})
-"""Formats whose joints have no names."""
+from schema.fields import camel_case
 
 _FIELDS: dict[Format, tuple[str, ...]] = {
     Format.SKELETON: ("links", "joints"),
@@ -68,17 +61,32 @@ def read_limits(
     if names is not None and chosen not in NAMELESS:
         raise LimitsError(f"a file of format {chosen} has names of its own", file=file, key="names", value=list(names))
     with naming(file):
-        match chosen:
-            case Format.URDF:
-                return limits_from_urdf(data, file)
-            case Format.ROS:
-                return limits_from_ros(data, node, file)
-            case Format.SKELETON:
-                return limits_from_skeleton(data, file)
-            case Format.JOINT_LIMITS:
-                return limits_from_vectors(data, names, file)
-            case _:
-                return limits_from_kinova(data, names, file)
+        return _read(data, chosen, file, names, node)
+
+
+def _read(data: bytes, kind: Format, file: str | None, names: Sequence[str] | None, node: str | None) -> LimitSet:
+    """The limits of a file of a format; what only other formats need is not loaded."""
+    match kind:
+        case Format.URDF:
+            from limits.conversion.urdf import limits_from_urdf  # noqa: PLC0415 - the writer of URDF stands beside it
+
+            return limits_from_urdf(data, file)
+        case Format.ROS:
+            from limits.conversion.ros import limits_from_ros  # noqa: PLC0415 - loads YAML
+
+            return limits_from_ros(data, node, file)
+        case Format.SKELETON:
+            from limits.conversion.skeleton import limits_from_skeleton  # noqa: PLC0415 - loads protobuf
+
+            return limits_from_skeleton(data, file)
+        case Format.JOINT_LIMITS:
+            from limits.conversion.vectors import limits_from_vectors  # noqa: PLC0415 - loads protobuf
+
+            return limits_from_vectors(data, names, file)
+        case _:
+            from limits.conversion.vectors import limits_from_kinova  # noqa: PLC0415 - loads protobuf
+
+            return limits_from_kinova(data, names, file)
 
 
 def _keys(data: bytes) -> set[str]:

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from limits.conversion.formats import ANY_NODE
 from limits.conversion.limit_set import JointNumbers, LimitedJoint, LimitSet
 from limits.conversion.text import utf8_text
 from limits.conversion.urdf import MAXIMA
@@ -13,9 +14,6 @@ from limits.ros2.parameters import LoadedLimits, as_parameters, joint_names, loa
 from limits.ros2.records import LARGEST, SMALLEST_RANGE, JointLimits, SoftJointLimits
 from limits.ros2.store import ParameterStore, ParameterValue
 from limits.tesseract.joint_safety import JointSafety
-
-ANY_NODE = "/**"
-"""The name under which parameters are written, which every node reads."""
 
 
 def limits_from_ros(text: bytes, node: str | None = None, file: str | None = None) -> LimitSet:

@@ -16,12 +16,11 @@ from limits.intrinsic.skeleton_model import SkeletonModel, skeleton_model
 from schema.intrinsic import Element, Joint, JointParameters, LimitPair, Limits, Link, Point, Skeleton
 from schema.intrinsic import JointType as IntrinsicType
 
-TYPES = {
+_TYPES = {
     JointType.REVOLUTE: IntrinsicType.REVOLUTE,
     JointType.CONTINUOUS: IntrinsicType.REVOLUTE,
     JointType.PRISMATIC: IntrinsicType.PRISMATIC,
 }
-"""The types of joint that a Skeleton can hold."""
 
 
 def limits_from_skeleton(data: bytes, file: str | None = None) -> LimitSet:
@@ -48,7 +47,7 @@ def limits_to_skeleton(
     """A Skeleton with these limits: `into` with them put in, or else a chain of links made up for the joints.
 
     Numbers that `limits` does not give stay as `into` has them, as does all that is no limit; joints that `into` does
-    not have are passed over. Joints of a new one are of TYPES.
+    not have are passed over. Joints of a new one are of SKELETON_TYPES.
 
     Raises:
         LimitsError: `into` is refused.
@@ -87,7 +86,7 @@ def _chain(limits: LimitSet) -> Skeleton:
     ]
     joints = []
     for n, joint in enumerate(limits.joints):
-        parameters = _with_limits(JointParameters(type=TYPES[joint.type], axis=Point(z=1.0)), joint)
+        parameters = _with_limits(JointParameters(type=_TYPES[joint.type], axis=Point(z=1.0)), joint)
         joints.append(Joint(Element(2 * n + 1, joint.name, parent=2 * n, children=(2 * n + 2,)), parameters))
     return Skeleton(
         links=tuple(links), joints=tuple(joints), element_id_to_dof_index={2 * n + 1: n for n in range(count)}

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 import msgspec
 
@@ -126,7 +125,16 @@ def _attributes(record: msgspec.Struct) -> dict[str, str]:
 
 def _written(attributes: dict[str, str]) -> str:
     """Attributes, each with a blank before it."""
-    return "".join(f" {key}={quoteattr(text)}" for key, text in attributes.items())
+    return "".join(f" {key}={_quoted(text)}" for key, text in attributes.items())
+
+
+def _quoted(text: str) -> str:
+    """The value of an attribute between the quotes that fit it."""
+    for sign, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ("\n", "#10"), ("\r", "#13"), ("\t", "#9")):
+        text = text.replace(sign, f"&{name};")
+    if '"' not in text:
+        return f'"{text}"'
+    return f"'{text}'" if "'" not in text else '"' + text.replace('"', "&quot;") + '"'
 
 
 def _spans(data: bytes) -> dict[str, dict[str, Span]]:

@@ -8,7 +8,7 @@ import yaml
 
 from limits.errors import LimitsError
 
-MAX_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 4_000_000
 """Longest text that is read."""
 MAX_DEPTH = 32
 """Deepest nesting that is read."""

@@ -87,7 +87,7 @@ def explain(
         ceiling = float(layer.ceilings[cell])
         law = None
         if layer.safeties and joint is not None and quantity in _BY_LAW:
-            law = layer.safeties[stack.joints.names.index(joint)]
+            law = layer.safeties[stack.joints.places[joint]]
         silent = math.isinf(ceiling) and law is None
         if silent or (None not in (layer.mode, mode) and layer.mode != mode):
             continue

@@ -6,7 +6,7 @@ arm. Units: rad or m and per s, s², s³, N·m or N; twists in m/s and rad/s.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -54,11 +54,14 @@ class ArmJoints:
 
     names: tuple[str, ...]
     types: tuple[JointType, ...]
+    places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    """The place of each joint in the order, from 0."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.types):
             raise LimitsError("joints and types differ in count", value=len(self.types), bound=len(self.names))
         refuse_twice(self.names)
+        object.__setattr__(self, "places", {name: place for place, name in enumerate(self.names)})
 
     @property
     def cells(self) -> int:
@@ -75,9 +78,9 @@ class ArmJoints:
             return self.cells - len(TWIST_QUANTITIES) + TWIST_QUANTITIES.index(quantity)
         if quantity not in JOINT_QUANTITIES:
             raise LimitsError("is no limited quantity of a joint", joint=joint, key=quantity, bound=QUANTITIES)
-        if joint not in self.names:
+        if joint is None or joint not in self.places:
             raise LimitsError("the arm has no such joint", joint=joint, key=quantity, value=joint, bound=self.names)
-        return JOINT_QUANTITIES.index(quantity) * len(self.names) + self.names.index(joint)
+        return JOINT_QUANTITIES.index(quantity) * len(self.names) + self.places[joint]
 
     def named(self, cell: int) -> tuple[str, str | None]:
         """Quantity and joint of a ceiling."""
@@ -90,7 +93,7 @@ class ArmJoints:
         """Unit of a limit of a joint, or of a twist."""
         if quantity in _OTHERS:
             return _OTHERS[quantity]
-        prismatic = joint is not None and self.types[self.names.index(joint)] is JointType.PRISMATIC
+        prismatic = joint is not None and self.types[self.places[joint]] is JointType.PRISMATIC
         if quantity == "effort":
             return "N" if prismatic else "N·m"
         length = _LENGTHS[quantity]

@@ -95,10 +95,10 @@ def safety_layer(
     """
     numbers: dict[str, Numbers] = {}
     for name, safety in safeties.items():
-        if name not in joints.names:
+        if name not in joints.places:
             raise LimitsError("the arm has no such joint", file=origin.source, joint=name, value=name)
         check_joint_safety(safety, joint=name, file=origin.source)
-        ranged = joints.types[joints.names.index(name)] in RANGED_TYPES
+        ranged = joints.types[joints.places[name]] in RANGED_TYPES
         numbers[name] = _envelope(safety, ranged=ranged, zero_gain_stops=kind is not LayerKind.ROS)
     laws = tuple(safeties.get(name) for name in joints.names)
     return Layer(kind, origin, joints.ceilings(columns(joints, numbers)), None, origins or {}, laws)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schema.fields import RANGES, Field, Kind, fields_of
+from schema.fields import RANGES, Field, Kind, camel_case, fields_of
 from schema.floats import as_float32
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -37,12 +37,6 @@ class ProtoJsonError(ValueError):
         self.key = key
         self.reason = reason
         self.value = value
-
-
-def camel_case(name: str) -> str:
-    """The JSON name of a proto field."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
 
 
 @cache

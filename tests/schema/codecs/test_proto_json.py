@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schema import intrinsic, joint_items, messages
-from schema.codecs.proto_json import ProtoJsonError, camel_case, decode_json, encode_json, from_json, to_json
+from schema.codecs.proto_json import ProtoJsonError, decode_json, encode_json, from_json, to_json
+from schema.fields import camel_case
 
 SKELETON = intrinsic.Skeleton(
     name="arm",
