@@ -13,6 +13,15 @@ settings.register_profile("armbroker", deadline=None)  # a busy machine is no fa
 settings.load_profile("armbroker")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests recorded under "told": figures that are worth reading where they pass, too."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, text in report.user_properties:
+                if name == "told" and report.when == "call":
+                    terminalreporter.write_line(str(text))
+
+
 @pytest.fixture(scope="session")
 def vectors_dir() -> Path:
     """The folder of ground-truth vectors."""
