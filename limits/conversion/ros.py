@@ -80,11 +80,14 @@ def _hard(joint: LimitedJoint) -> JointLimits:
     for key in MAXIMA:
         value = getattr(numbers, key)
         if value is not None:
-            record = replace(record, **{f"has_{key}_limits": True, f"max_{key}": value})
+            record = replace(record, **{f"has_{key}_limits": True, f"max_{key}": value + 0.0})
     if not numbers.ranged():
         return record
     lower, upper = numbers.position_lower, numbers.position_upper
-    ends = {"min_position": -LARGEST if lower is None else lower, "max_position": LARGEST if upper is None else upper}
+    ends = {
+        "min_position": -LARGEST if lower is None else lower + 0.0,
+        "max_position": LARGEST if upper is None else upper + 0.0,
+    }
     return replace(record, has_position_limits=True, **ends)
 
 

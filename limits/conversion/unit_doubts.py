@@ -13,9 +13,10 @@ MOST_RADIANS = 4.0 * math.pi
 MOST_DEGREES = 1080.0
 """Numbers beyond it stand for "unlimited" rather than for degrees."""
 MOST_SPEED = 50.0
-"""rad/s, some 480 turns a minute: no axis with ends is that fast."""
+"""rad/s, some 480 turns a minute: no axis of an arm is that fast."""
 PLACEHOLDERS = frozenset({100.0, 1000.0})
 """Speeds that are written where nobody knew one."""
+_TURNING = frozenset({JointType.REVOLUTE, JointType.CONTINUOUS})
 LEAST_SPEED, LEAST_ACCELERATION = 2.0, 10.0
 """deg/s and deg/s²: soft limits that are all below these look like radians."""
 
@@ -24,7 +25,7 @@ def unit_doubts(limits: LimitSet, kind: Format) -> tuple[Diagnostic, ...]:
     """Point out numbers of a file that look as if they were in another unit."""
     if kind is Format.KINOVA:
         return tuple(_of_degrees(limits))
-    return tuple(doubt for joint in limits.joints if joint.type is JointType.REVOLUTE for doubt in _of_radians(joint))
+    return tuple(doubt for joint in limits.joints if joint.type in _TURNING for doubt in _of_radians(joint))
 
 
 def _of_radians(joint: LimitedJoint) -> Iterator[Diagnostic]:

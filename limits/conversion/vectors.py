@@ -107,5 +107,5 @@ def given_or_counted(names: Sequence[str] | None, count: int, file: str | None) 
 def _finite(value: float | None, key: str) -> float:
     """The number, infinite where there is no limit."""
     if value is not None:
-        return value
+        return value + 0.0
     return -math.inf if key == "min_position" else math.inf

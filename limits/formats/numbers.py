@@ -59,8 +59,8 @@ def _hexadecimal(digits: str, power: str) -> float:
 
 
 def exact_text(value: float) -> str:
-    """Write a number with the fewest digits that give the same double back."""
-    return repr(float(value))
+    """Write a number with the fewest digits that give the same double back; a zero has no sign."""
+    return repr(float(value) + 0.0)
 
 
 def three_digit_text(value: float) -> str:

@@ -13,6 +13,8 @@ from limits.formats.urdf_tree import check_mimics, check_tree
 from limits.formats.xml import parse_xml
 
 _READ_ONCE = ("parent", "child", "axis", "limit", "safety_controller", "mimic")
+_KNOWN = frozenset({*_READ_ONCE, "origin", "dynamics", "calibration"})
+"""Elements that a joint may have."""
 _MAY_DIFFER = frozenset({"axis"})
 """Elements that say nothing about limits: the first of several counts, as for every reader."""
 _WITHOUT_AXIS = frozenset({JointType.FIXED, JointType.FLOATING})
@@ -63,7 +65,7 @@ def _read_joint(element: Element, dialect: UrdfDialect, file: str | None, notes:
     place = Place(file, name, notes)
     joint_type = _joint_type(element, place)
     if dialect is UrdfDialect.STRICT:
-        _check_once(element, place)
+        _check_elements(element, place)
     axis = None if joint_type in _WITHOUT_AXIS else element.find("axis")
     limit, safety, mimic = (element.find(tag) for tag in ("limit", "safety_controller", "mimic"))
     if limit is None and joint_type in RANGED_TYPES:
@@ -91,9 +93,11 @@ def _joint_type(element: Element, place: Place) -> JointType:
         raise place.error("is no type of joint", "type", text) from None
 
 
-def _check_once(element: Element, place: Place) -> None:
-    """Of an element that stands twice the first counts, as for urdfdom; two that differ are refused."""
+def _check_elements(element: Element, place: Place) -> None:
+    """Of an element that stands twice the first counts, as for urdfdom; two that differ are refused, others told."""
     tags = Counter(child.tag for child in element)
+    for tag in tags.keys() - _KNOWN:
+        place.note("this element is not read; limits it holds are not known", tag)
     for tag in _READ_ONCE:
         if tags[tag] > 1:
             first, *others = element.findall(tag)

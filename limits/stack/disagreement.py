@@ -12,6 +12,10 @@ TOLERANCE = 1e-3
 """Relative difference up to which two sources agree: rounding of degrees, and figures with four digits."""
 
 
+DEGREES_TOLERANCE = 0.01
+"""Relative difference up to which a number is taken for another one in degrees."""
+
+
 class Disagreement(NamedTuple):
     """One number that two sources give differently."""
 
@@ -28,7 +32,14 @@ class Disagreement(NamedTuple):
         """Return it in words."""
         what = self.quantity if self.joint is None else f"{self.quantity} of joint {self.joint}"
         counts = f"{self.tighter_value:.6g} {self.unit} of {self.tighter} counts"
-        return f"{what}: {counts}, {self.looser} says {self.looser_value:.6g} {self.unit}"
+        said = f"{what}: {counts}, {self.looser} says {self.looser_value:.6g} {self.unit}"
+        return f"{said} (as degrees are to radians)" if self.like_degrees else said
+
+    @property
+    def like_degrees(self) -> bool:
+        """Whether one number is the other one in degrees."""
+        small, large = sorted((abs(self.tighter_value), abs(self.looser_value)))
+        return "rad" in self.unit and math.isclose(math.degrees(small), large, rel_tol=DEGREES_TOLERANCE)
 
 
 def disagreements(stack: Stack) -> tuple[Disagreement, ...]:

@@ -43,7 +43,7 @@ def almost_equal(
     Not transitive. NaN equals nothing; an infinity does not equal itself (the difference is NaN), but everything else.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         difference = np.abs(first - second)
         largest = np.maximum(np.abs(first), np.abs(second))
         return np.asarray((difference <= max_diff) | (difference <= largest * max_rel_diff))

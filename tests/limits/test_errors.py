@@ -1,4 +1,6 @@
-from limits.errors import LimitsError
+import pytest
+
+from limits.errors import LimitsError, naming
 
 
 def test_text_names_place_value_and_bound() -> None:
@@ -12,3 +14,14 @@ def test_text_without_a_bound() -> None:
 
 def test_text_without_any_place() -> None:
     assert str(LimitsError("empty document")) == "empty document"
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "file"),
+    [(None, "a.yaml", "a.yaml"), ("b.yaml", "a.yaml", "b.yaml"), (None, None, None), ("b.yaml", None, "b.yaml")],
+)
+def test_an_error_without_a_file_gets_one(own: str | None, given: str | None, file: str | None) -> None:
+    with pytest.raises(LimitsError) as caught, naming(given):
+        raise LimitsError("inverted", file=own, joint="j1", key="k", value=1, bound=0)
+    error = caught.value
+    assert (error.file, error.joint, error.key, error.value, error.bound) == (file, "j1", "k", 1, 0)

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -395,6 +396,13 @@ def test_limits_of_ros2_control_are_lost_elsewhere() -> None:
     assert limits.joints[0].control == JointNumbers(velocity=0.8)
     assert lost(limits, Format.ROS) == ["ros2_control.velocity of joint j (0.8)"]
     assert convert(limits, Format.URDF, into=Base(urdf)).data == urdf
+
+
+@pytest.mark.parametrize("kind", [Format.ROS, Format.JOINT_LIMITS, Format.URDF])
+def test_a_zero_with_a_sign_is_written_as_zero(kind: Format) -> None:
+    numbers = JointNumbers(position_lower=-0.5, position_upper=-0.0, velocity=-0.0)
+    data = convert(LimitSet(joints=(LimitedJoint(name="joint_1", limits=numbers),)), kind, as_json=True).data
+    assert not re.search(rb"-0(\.0)?\b(?!\.)", data), data
 
 
 def test_a_zero_with_a_sign_is_told_as_zero() -> None:

@@ -27,6 +27,7 @@ def doubted(numbers: JointNumbers, kind: JointType = JointType.REVOLUTE) -> list
 )
 def test_degrees_for_radians(numbers: JointNumbers, keys: list[str]) -> None:
     assert doubted(numbers) == keys
+    assert doubted(numbers, JointType.CONTINUOUS) == keys
     assert doubted(numbers, JointType.PRISMATIC) == []
 
 

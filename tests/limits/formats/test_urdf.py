@@ -149,6 +149,12 @@ def test_definitions_of_macros_that_nothing_uses_are_read_past() -> None:
     assert found.unread == ()
 
 
+def test_elements_that_a_joint_does_not_have_are_told() -> None:
+    body = f'{LIMIT}<dynamics damping="1"/><maker:stiffness value="3"/><calibration rising="0"/>'
+    found = read_urdf(robot(joint("j", "a", "b", body), links="ab"))
+    assert [(note.joint, note.key, note.weight) for note in found.notes] == [("j", "maker:stiffness", Weight.NOTE)]
+
+
 def test_of_elements_that_stand_twice_the_first_counts() -> None:
     axes = '<axis xyz="1 0 0"/><axis xyz="0 1 0"/>'
     found = read_urdf(robot(joint("j", "a", "b", f"{axes}{LIMIT}{LIMIT}"), links="ab"))

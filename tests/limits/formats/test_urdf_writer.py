@@ -71,6 +71,12 @@ def test_only_the_limits_change_in_a_text() -> None:
     assert text == expected.replace("<child link='c'/>", f"<child link='c'/>{added}")
 
 
+def test_a_zero_has_no_sign() -> None:
+    joint = msgspec.structs.replace(JOINT, limit=UrdfLimit(lower=-1.0, upper=-0.0, effort=1.0, velocity=-0.0))
+    written = write_urdf(UrdfRobot(name="r", links=("a", "b"), joints=(joint,)))
+    assert 'lower="-1.0" upper="0.0" effort="1.0" velocity="0.0"' in written
+
+
 def test_what_is_equal_already_is_left_alone() -> None:
     assert replace_limits(TEXT, read_urdf(TEXT).joints) == TEXT
     blanks = " \n" + TEXT

@@ -21,6 +21,23 @@ def test_sources_of_one_machine_that_differ_are_told_with_the_one_that_counts() 
     ]
 
 
+def test_degrees_for_radians_are_told() -> None:
+    stack = Stack.of(
+        TWO,
+        [
+            layer(velocity=[1.5, 2.0], position_upper=[180.0, 2.0], effort=[1.0, 57.3]),
+            layer(LayerKind.URDF, URDF, velocity=[85.9, 120.0], position_upper=[3.1416, 2.0], effort=[57.3, 57.3]),
+        ],
+    )
+    assert [(found.quantity, found.joint, found.like_degrees) for found in disagreements(stack)] == [
+        ("position_upper", "shoulder", True),
+        ("velocity", "shoulder", True),
+        ("velocity", "elbow", False),
+        ("effort", "shoulder", False),
+    ]
+    assert str(disagreements(stack)[0]).endswith("hard:device says 180 rad (as degrees are to radians)")
+
+
 def test_the_tighter_one_counts_whoever_it_is() -> None:
     stack = Stack.of(TWO, [layer(twist_linear=2.0), layer(LayerKind.URDF, URDF, twist_linear=1.0)])
     (found,) = disagreements(stack)
