@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
         self._subacks: dict[int, asyncio.Future[bytes]] = {}
         self._transport: asyncio.Transport | None = None
         self._pieces = Pieces()
-        self._paused = self._deaf = False
+        self._paused = self._begun = self._deaf = False
         self._why = ""
         self._keepalive = KeepAlive(loop, self.outgoing, lambda: self.abort(f"{_WHO} is silent"))
 
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             await self._subscribe()
         if self.lost.is_set():
             raise LinkUnreachableError(f"{config.url}: {self._why}")
-        self.up = True
+        self.up = self._begun = True
 
     async def renew(self, timeout_s: float) -> None:
         """See `KeptConnection.renew`."""
@@ -163,7 +163,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self._why = self._why or f"connection lost: {exc or 'closed by the MQTT server'}"
-        if self.up:
+        if self._begun and not self._deaf:
             _LOG.warning("mqtt_connection_lost", cause=self._why)
         self.up = False
         self._keepalive.stop()

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from broker.link.mqtt5_outgoing import Outgoing
 from broker.link.mqtt5_packets import PING
 
+_ASKED_TWICE = 2
+"""A process that stood still for long would otherwise leave a server that it has just asked."""
+
 
 class KeepAlive:
     """Pings while nothing else is answered; `gone` is called when a ping stayed unanswered for a keep alive.
@@ -19,6 +22,7 @@ class KeepAlive:
         """Whether what it answers is read."""
         self._asked_s = 0.0
         """When it was asked first for an answer that has not come, if later than `answered_s`."""
+        self._unanswered = 0
         self._loop = loop
         self._outgoing = outgoing
         self._gone = gone
@@ -41,10 +45,12 @@ class KeepAlive:
         if not self.listening:
             self.answered_s = now_s
         waiting = self._asked_s > self.answered_s
-        if waiting and now_s - self._asked_s >= self._seconds:
+        self._unanswered = self._unanswered if waiting else 0
+        if self._unanswered >= _ASKED_TWICE and now_s - self._asked_s >= self._seconds:
             self._gone()
             return
         if waiting or now_s - min(self.answered_s, self._outgoing.wrote_s) >= half_s / 2:
             self._outgoing.send(PING)
             self._asked_s = self._asked_s if waiting else now_s
+            self._unanswered += 1
         self._timer = self._loop.call_later(half_s, self._look)

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,7 @@ NAME, AGENT = "fuzz", "m1"
 LINKS = (f"service-{NAME}", f"service-{NAME}-dev", "presence")
 """The client ids of the links; that of the third one is another at each start."""
 USER, CONN = "eve", "eve-1"
+_PRESENCE_ID = re.compile(f"service-{NAME}-[0-9a-f]{{8}}".encode())
 _AGENT_TABLE = f'[[arm]]\nid = "{AGENT}"\nadapter = "mqtt_agent"\n'
 
 
@@ -72,7 +74,7 @@ class Trial:
             try:
                 ends = await self._ends(server)
                 for number in range(-(-count // (len(LINKS) * ROUND))):
-                    if not await self._round(server, ends, number):
+                    if not await self._round(ends, number):
                         break
                     self._memory.append(_memory_mb(process.pid))
             finally:
@@ -115,14 +117,15 @@ class Trial:
 
     async def _ends(self, server: FakeServer) -> list[End]:
         """The service's link, that of the agents and that of its presence, all subscribed."""
+        peers: dict[str, Peer] = {}
         async with asyncio.timeout(PATIENCE_S):
-            while len([peer for peer in server.peers if peer.said(SUBSCRIBE)]) < len(LINKS):  # noqa: ASYNC110 - another process
+            while not peers.keys() >= set(LINKS):
                 await asyncio.sleep(POLL_S)
-        peers = {_link_of(peer): peer for peer in server.peers}
+                peers = {_link_of(peer): peer for peer in server.peers if peer.said(SUBSCRIBE)}
         makers = (self._packets.request, self._packets.word, self._packets.status)
         return [End(peers[link], make) for link, make in zip(LINKS, makers, strict=True)]
 
-    async def _round(self, server: FakeServer, ends: list[End], number: int) -> bool:
+    async def _round(self, ends: list[End], number: int) -> bool:
         """Send both their share and something whole behind it; whether it was answered."""
         leaf = f"s{number}"
         request = publish(
@@ -141,14 +144,14 @@ class Trial:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not (all(acked) and any(body.startswith(reply) for body in ends[0].peer.said(PUBLISH))):
-                    if len(server.peers) > len(LINKS) or any(end.peer.lost.is_set() for end in ends):
+                    if any(end.peer.lost.is_set() for end in ends):
                         break
                     await asyncio.sleep(POLL_S)
                     acked = [SENTINEL in end.peer.acked for end in ends]
         except TimeoutError:
             self._figures.wrong.append(f"round {number}: no answer")
             return False
-        lost = len(server.peers) - len(LINKS) + sum(end.peer.lost.is_set() for end in ends)
+        lost = sum(end.peer.lost.is_set() for end in ends)
         self._figures.count("lost links", lost)
         self._figures.expect(not lost, f"round {number}: {lost} links lost")
         for end, owed in zip(ends, wanted, strict=True):
@@ -226,9 +229,11 @@ class Trial:
 
 
 def _link_of(peer: Peer) -> str:
-    """Which of `LINKS` a connection is."""
+    """Which of `LINKS` a connection is; empty for one that the service makes for a while."""
     connect = peer.said(CONNECT)[0]
-    return next((link for link in LINKS if text(link.encode()) in connect), LINKS[-1])
+    if _PRESENCE_ID.search(connect):
+        return LINKS[-1]
+    return next((link for link in LINKS if text(link.encode()) in connect), "")
 
 
 def _echo(head: int, body: bytes) -> bytes:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
 from broker.counters import Counters
 from broker.link.mqtt5_link import Mqtt5Link
@@ -153,6 +155,27 @@ async def test_a_length_that_none_can_have_ends_the_connection_and_not_the_link(
     await until(lambda: len(bench.server.peers) == 2 and bench.link.connected)
     assert first.said(DISCONNECT) == [b"\x81"]
     assert payloads(await take(_after(bench, publish(TOPIC, b"on")), 1)) == [b"on"]
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"\x30\xff\xff\xff\xff\x7f", "a length of more than four bytes"),
+        (frame(DISCONNECT, b"\x8b"), "reason code 0x8b"),
+        (frame(DISCONNECT, b""), "reason code 0x00"),
+    ],
+)
+async def test_why_a_connection_was_lost_is_logged(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, data: bytes, cause: str
+) -> None:
+    logs = LogCapture()
+    monkeypatch.setattr("broker.link.mqtt5_connection._LOG", structlog.wrap_logger(None, processors=[logs]))
+    bench.peer.send(data)
+    await until(lambda: len(bench.server.peers) == 2 and bench.link.connected)
+    await bench.link.close()
+    (entry,) = logs.entries
+    assert entry["event"] == "mqtt_connection_lost"
+    assert cause in entry["cause"]
 
 
 async def test_the_same_poison_at_each_connection_is_met_ever_more_slowly(name: str) -> None:

@@ -124,6 +124,21 @@ def test_after_a_stop_of_the_process_the_server_is_asked_first() -> None:
     watch(scenario)
 
 
+def test_a_process_that_stood_still_after_it_asked_asks_again_first() -> None:
+    async def scenario(watched: Watched) -> None:
+        await asyncio.sleep(5.5)
+        assert watched.pings == 1
+        watched.keepalive._asked_s -= 1_000
+        watched.keepalive.answered_s -= 1_000
+        await asyncio.sleep(5.5)
+        assert (watched.gone, watched.pings) == ([], 2)
+        watched.answered()
+        await asyncio.sleep(5.5)
+        assert watched.gone == []
+
+    watch(scenario)
+
+
 async def test_everything_of_a_turn_leaves_in_one_write() -> None:
     outgoing, wire = Outgoing(asyncio.get_running_loop()), Wire()
     outgoing.transport = wire
