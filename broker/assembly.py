@@ -12,7 +12,7 @@ from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.counters import Counters
-from broker.link.mqtt_link import MqttLink, parse_url
+from broker.link.mqtt_link import LinkConfig, MqttLink, parse_url
 from broker.presence.presence import Presence
 from broker.publish.comparison import FACTSHEET
 from broker.publish.contents import BUILDERS
@@ -146,7 +146,7 @@ def orders_of(ledger: Ledger, access: Access, parking: Parking, reconciler: Reco
     )  # fmt: skip
 
 
-def intake_of(link: MqttLink, presence: Presence, settings: Settings, topics: Topics) -> Intake:
+def intake_of(link: MqttLink, presence: Presence, config: LinkConfig, topics: Topics) -> Intake:
     """What requests come in by; its markers stand where the access rules let every user publish."""
-    levels = marker_levels(settings.mqtt.user, settings.client_id)
+    levels = marker_levels(config.user, config.client_id)
     return Intake(link, presence, "/".join((topics.request_filter.removesuffix("/#"), *levels, "")))

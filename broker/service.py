@@ -32,6 +32,7 @@ from broker.fleet_change import FleetChange, Parts
 from broker.link.clients import make_link as make_real_link
 from broker.link.device_bus import MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink
+from broker.presence.client_id import client_id_of, earlier_client_id, secret_of
 from broker.presence.document import OFFLINE, ONLINE
 from broker.presence.identity import Identity
 from broker.presence.presence import Presence
@@ -87,10 +88,11 @@ class Service:
         self._counters, self._own = (counters := Counters(clock.monotonic)), list[asyncio.Task[None]]()
         self._make_link = make_link = make_link or partial(make_real_link, counters=counters)
         identity = Identity(settings.instance, clock, counters, loaded.epoch, take_over=take_over)
-        self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
+        self._secret, known = secret_of(loaded.meta), known_starts(loaded.meta)
+        self._presence = Presence(identity, topics, clock, known)
         self._link = make_link(self._link_config())
         self._damages = Damages(store, counters, loaded.damages)
-        self._intake = intake_of(self._link, self._presence, settings, topics)
+        self._intake = intake_of(self._link, self._presence, self._link_config(), topics)
         self._outbox = Outbox(self._link, loop, self._counters)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = ledger.documents, ledger.notices
@@ -101,7 +103,6 @@ class Service:
         self._fences = Fences(ledger, accept=accept_lost)
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release)
         settler.endings.on_foreign = self._drift.look
-        queues.serve(self)
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)
         self.sessions = self._fleet.sessions
@@ -176,10 +177,9 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
+        self._queues.serve(self)
         keep_doubts(self._clock, self._store, self._loaded)
-        await remember_start(self._store, self._loaded.meta, self._presence.identity.start)
-        await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
-        self._presence.serve(self._link, self._tasks)
+        await self._claim_root()
         recovery.restore(self.sessions, self._loaded, self._damages)
         self._authorities.restore(self.sessions.values(), self._loaded.meta, self._damages)
         self._link.on_session(self._on_session)
@@ -214,6 +214,14 @@ class Service:
             task = self._tasks.create_task(work, name=name)
             task.add_done_callback(self._ended)
             self._own.append(task)
+
+    async def _claim_root(self) -> None:
+        """Make sure that nobody else serves the root; then others know of us."""
+        await remember_start(self._store, self._loaded.meta, self._presence.identity.start, self._secret)
+        await self._presence.claim(self._make_link(self._presence.config(self._link_config())), self._tasks)
+        if earlier := earlier_client_id(self._settings, self._loaded.meta, self._loaded.epoch):
+            await self._presence.leave_behind(self._make_link, self._link_config(), earlier)
+        self._presence.serve(self._link, self._tasks)
 
     async def _first_contact(self) -> None:
         """Wait until every arm was tried once, for a while at most."""
@@ -285,7 +293,7 @@ class Service:
         mqtt = self._settings.mqtt
         return LinkConfig(
             url=mqtt.url,
-            client_id=self._settings.client_id,
+            client_id=client_id_of(self._settings, self._secret),
             filters=(self._topics.request_filter,),
             user=mqtt.user,
             read_password=Password(self._settings),

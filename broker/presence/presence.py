@@ -6,6 +6,7 @@ requests wait on the first connection.
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -107,6 +108,22 @@ class Presence:
             await asyncio.Event().wait()  # until that ends the tasks
         self.identity.passed = True
         log.info("root_claimed", start=self.identity.start)
+
+    async def leave_behind(
+        self, make_link: Callable[[LinkConfig], MqttLink], config: LinkConfig, client_id: str
+    ) -> None:
+        """End the session of an earlier client id: nobody reads it any more, and it would gather requests for ever.
+
+        Raises:
+            LinkError: the MQTT server cannot be reached, or refuses.
+        """
+        link = make_link(msgspec.structs.replace(self.config(config), client_id=client_id))
+        present = await link.open()
+        await link.close()
+        log.warning(
+            "session_left_behind", client_id=client_id, present=present,
+            what="requests that waited in it were not read; whoever got no reply sends them again",
+        )  # fmt: skip
 
     def serve(self, main: MqttLink, tasks: asyncio.TaskGroup) -> None:
         """Say that we are here from now on, while `main`, the connection of the requests, is up; call it before that.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from broker.presence.client_id import META_KEY as SECRET_KEY
 from broker.store.store import Store
 
 META_KEY = "starts"
@@ -17,14 +18,16 @@ def known_starts(meta: Mapping[str, str]) -> frozenset[str]:
     return frozenset(msgspec.json.decode(meta.get(META_KEY, "[]"), type=list[str]))
 
 
-async def remember_start(store: Store, meta: Mapping[str, str], start: str) -> None:
-    """Record a start durably, before anything of it is published.
+async def remember_start(store: Store, meta: Mapping[str, str], start: str, secret: str) -> None:
+    """Record a start, and the secret of the client id, durably, before anything of it is published.
 
     Raises:
         StoreError: the store failed.
     """
     starts = msgspec.json.decode(meta.get(META_KEY, "[]"), type=list[str])
     store.batch.set_meta(META_KEY, msgspec.json.encode([*starts, start][-STARTS_MOST:]).decode())
+    if meta.get(SECRET_KEY) != secret:
+        store.batch.set_meta(SECRET_KEY, secret)
     store.flush_soon()
     committed = asyncio.ensure_future(store.committed())
     await asyncio.wait({committed, store.failed}, return_when=asyncio.FIRST_COMPLETED)

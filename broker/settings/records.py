@@ -160,11 +160,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Path(self.store.dir)
 
     @property
-    def client_id(self) -> str:
-        """The service's fixed client id."""
-        return self.mqtt.client_id or f"armbroker-{self.instance}"
-
-    @property
     def ca_path(self) -> Path | None:
         """The file of the certificate authorities, if one is named."""
         return Path(self.mqtt.ca_file) if self.mqtt.ca_file else None

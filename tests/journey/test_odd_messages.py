@@ -23,7 +23,7 @@ async def test_whoever_publishes_anything_is_answered_or_ignored_and_others_are_
 ) -> None:
     service = start_service("r1")
     client = await connect(to=service)
-    name = service.settings.client_id
+    name = service.settings.mqtt.client_id
     for number, odd in enumerate(ODD.values()):
         topic = f"{service.root}/req/{client.user}/{client.conn}/r1/GetControlMode"
         send(mosquitto, topic.encode(), json.dumps({"id": f"odd{number}"}).encode(), odd.properties)
@@ -57,7 +57,7 @@ async def test_a_retained_request_is_refused_and_its_clearing_ignored(
     await client.publish(f"req/{client.user}/{client.conn}/r1/GetControlMode", b"", retain=True)
     await client.call("r1", "WhoAmI")
     assert len(client.inbox) == len(kinds)
-    assert sessions_of(mosquitto, service.settings.client_id) == 1
+    assert sessions_of(mosquitto, service.settings.mqtt.client_id) == 1
 
 
 async def test_retained_births_of_any_kind_keep_no_arm_away(
@@ -79,7 +79,7 @@ async def test_retained_births_of_any_kind_keep_no_arm_away(
         assert (await client.call("r1", "GetControlMode"))["ok"]
         send(mosquitto, f"{root}/v1/dev/a0/birth".encode(), b"again", b"\x01\x02", retain=True)
         assert (await client.call("a0", "GetControlMode"))["error"]["kind"] == "arm_not_read"
-    client_id = f"{service.settings.client_id}-dev"
+    client_id = f"{service.settings.mqtt.client_id}-dev"
     assert sessions_of(mosquitto, client_id) == 2
     for number in range(len(births)):
         send(mosquitto, f"{root}/v1/dev/a{number}/birth".encode(), b"", b"", retain=True)

@@ -31,7 +31,7 @@ def test_the_record_is_bounded(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         meta: dict[str, str] = {}
         for number in range(STARTS_MOST + 5):
-            await remember_start(plant.store, meta, f"{number}")
+            await remember_start(plant.store, meta, f"{number}", "s")
             meta = stored(plant)
         assert known_starts(meta) == {f"{number}" for number in range(5, STARTS_MOST + 5)}
         assert META_KEY in meta
@@ -43,6 +43,6 @@ def test_a_store_that_fails_is_told(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         plant.fill_disk()
         with pytest.raises(StoreFullError):
-            await remember_start(plant.store, {}, "x" * 10_000_000)
+            await remember_start(plant.store, {}, "x" * 10_000_000, "s")
 
     play(tmp_path, scenario)

@@ -10,7 +10,7 @@ from broker.settings import Settings, SettingsError, duration_us, from_document,
 
 def test_defaults() -> None:
     settings = from_document({})
-    assert (settings.root, settings.instance, settings.client_id) == ("armbroker", "main", "armbroker-main")
+    assert (settings.root, settings.instance, settings.mqtt.client_id) == ("armbroker", "main", "")
     assert settings.arm_defaults.queue == 256
     assert settings.arm_defaults.pending_max_age_us == 15 * 60 * 1_000_000
     assert settings.password() == ""
@@ -72,7 +72,7 @@ def test_a_file_and_the_environment(tmp_path: Path) -> None:
     settings = load(
         file, {"ARMBROKER_ROOT": "b/c", "ARMBROKER_MQTT_CLIENT_ID": "one", "ARMBROKER_STORE_DIR": "/d", "HOME": "/"}
     )
-    assert (settings.root, settings.client_id, settings.data_dir) == ("b/c", "one", Path("/d"))
+    assert (settings.root, settings.mqtt.client_id, settings.data_dir) == ("b/c", "one", Path("/d"))
     assert settings.password() == "pass word"
     assert [arm.id for arm in settings.arm] == ["r1"]
 
