@@ -10,6 +10,7 @@ from broker.presence.identity import Identity
 from broker.publish.comparison import FACTSHEET
 from broker.publish.contents import NAMES
 from broker.publish.outbox import Publication
+from broker.publish.shortening import shortener
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON
 from broker.settings import Settings
@@ -29,9 +30,8 @@ class Announcer:
     def mend(self, retained: Mapping[str, bytes]) -> None:
         """Publish what is not retained as it is: payload by name below `meta/`."""
         for name, document in self._of_the_service().items():
-            payload = JSON.encode_document(document)
-            if retained.get(name) != payload:
-                self._publish(self._topics.meta(name), payload)
+            if retained.get(name) != JSON.encode_document(document):
+                self._retain(self._topics.meta(name), document)
 
     def _of_the_service(self) -> dict[str, dict[str, Any]]:
         """The documents of the service itself, by name below `meta/`."""
@@ -75,10 +75,11 @@ class Announcer:
         self._clear(self._topics.meta(f"factsheet/{arm}"))
 
     def _retain(self, topic: str, document: dict[str, Any]) -> None:
-        self._publish(topic, JSON.encode_document(document))
-
-    def _publish(self, topic: str, payload: bytes) -> None:
-        self._ledger.outbox.send(Publication(topic, payload, JSON.content_type, retain=True))
+        self._ledger.outbox.send(
+            Publication(
+                topic, JSON.encode_document(document), JSON.content_type, retain=True, shorten=shortener("", document)
+            )
+        )
 
     def _clear(self, topic: str) -> None:
         self._ledger.outbox.send(Publication(topic, b"", retain=True))

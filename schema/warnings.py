@@ -16,5 +16,6 @@ WARNINGS: dict[str, str] = {
     "PAYLOAD_KEPT": "The tool changed, the payload that is told from its frame did not.",
     "OBSERVED": "The arm is only observed: nothing was written, the text says what would have come of the request.",
     "ADVISED": "The service only advises on the arm: the request was checked as a dry run, nothing was written.",
+    "RESULT_LEFT_OUT": "The result is larger than a packet of the MQTT server: ask for it with a Get, in parts.",
     "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
 }

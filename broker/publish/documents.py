@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.agenda import Agenda, Key
 from broker.publish.comparison import FACTSHEET, Comparison, digest
 from broker.publish.contents import BUILDERS, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build
 from broker.publish.outbox import Outbox, Publication
+from broker.publish.shortening import shortener
 from broker.topics import Topics
 from schema.codecs.codec import Codec
 from schema.codecs.times import format_time
@@ -205,16 +208,19 @@ class Documents:
         """Send a document, unless the one that is retained is right."""
         session = self._sessions[key.arm]
         document = self.build(session, key.name)
+        topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
+        publication = Publication(
+            topic, self._codec.encode_document(document), self._codec.content_type, retain=True,
+            done=partial(self._taken, key), shorten=shortener(key.name, document),
+        )  # fmt: skip
+        if len(publication.payload) > (room := self._outbox.room(publication)):
+            publication.payload = shortener(key.name, document)(room)
+            document = msgspec.json.decode(publication.payload)
         if self._is_right(key, session, document):
             self._taken(key)
             return
         self._sent.pop(key, None)
         self._sent[key] = now
-        topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
-        taken = partial(self._taken, key)
-        publication = Publication(
-            topic, self._codec.encode_document(document), self._codec.content_type, retain=True, done=taken
-        )
         self.after_commit(partial(self._outbox.send, publication))
 
     def _is_right(self, key: Key, session: ArmSession, document: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 
 from broker.clock import Clock
 from broker.publish.outbox import Outbox, Publication
+from broker.publish.shortening import event_shortener
 from broker.store.meta_keys import NEXT_HANDLE
 from broker.store.rows import EventRow, HandleRow
 from broker.store.store import Store
@@ -123,7 +124,11 @@ class Notices:
         entry.last_seq = seq
         topic = self._topics.notice(entry.user, entry.conn, entry.identifier)
         done: Callable[[], None] = partial(self._given, entry, seq)
-        self._outbox.send(Publication(topic, payload, self._codec.content_type, expiry_s=EXPIRY_S, done=done))
+        self._outbox.send(
+            Publication(
+                topic, payload, self._codec.content_type, expiry_s=EXPIRY_S, done=done, shorten=event_shortener(payload)
+            )
+        )
 
     def _given(self, entry: HandleEntry, seq: int) -> None:
         if entry.identifier in self.handles:

@@ -14,12 +14,20 @@ IN_FLIGHT = 100
 SWEEP_S = 0.005
 """How often finished publications are looked for while nothing else happens."""
 
+_HEADERS = 32
+"""Bytes of a PUBLISH that do not depend on its texts, at most: types, lengths, packet identifier, expiry."""
+LEAST_ROOM = 600
+"""Bytes that a reply needs to say anything."""
+
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class Publication:
-    """One publication; `done` is called once the MQTT server took it (or refused it for good)."""
+    """One publication; `done` is called once the MQTT server took it (or refused it for good).
+
+    `shorten` makes a payload of at most so many bytes where the MQTT server takes no larger packet.
+    """
 
     topic: str
     payload: bytes
@@ -28,6 +36,11 @@ class Publication:
     expiry_s: int = 0
     retain: bool = False
     done: Callable[[], None] | None = None
+    shorten: Callable[[int], bytes] | None = None
+
+    def overhead(self) -> int:
+        """Bytes of its packet beside the payload, at most: header, topic, and properties."""
+        return _HEADERS + len(self.topic) + len(self.content_type) + len(self.correlation)
 
 
 class Outbox:
@@ -52,6 +65,10 @@ class Outbox:
         """Publications not yet taken by the MQTT server."""
         return len(self._waiting) + len(self._under_way)
 
+    def room(self, publication: Publication) -> int:
+        """Bytes that its payload may have."""
+        return self._link.max_packet - publication.overhead()
+
     def send(self, publication: Publication) -> None:
         """Publish after everything given before."""
         self._waiting.append(publication)
@@ -66,6 +83,8 @@ class Outbox:
         self._sweep()
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
+            if len(publication.payload) > self.room(publication):
+                self._shorten(publication)
             try:
                 receipt: Receipt = self._link.publish(
                     publication.topic,
@@ -86,6 +105,17 @@ class Outbox:
             self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
         if not self.backlog:
             self._idle.set()
+
+    def _shorten(self, publication: Publication) -> None:
+        """Make it fit into a packet, without its Correlation Data where that leaves no room for anything else."""
+        if publication.correlation and self.room(publication) < LEAST_ROOM:
+            publication.correlation = b""
+        room, size = self.room(publication), len(publication.payload)
+        if publication.shorten is not None and size > room:
+            publication.payload = publication.shorten(max(0, room))
+            log.info(
+                "publication_shortened", topic=publication.topic, bytes=size, to=len(publication.payload), room=room
+            )
 
     async def drained(self) -> None:
         """Return once nothing waits and nothing is under way."""

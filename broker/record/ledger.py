@@ -14,6 +14,7 @@ from broker.counters import Counters
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
+from broker.publish.shortening import event_shortener
 from broker.record.event_parts import known_mode
 from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
@@ -259,6 +260,7 @@ class Ledger:
                 body,
                 self._codec.content_type,
                 done=partial(self._published, session, seq),
+                shorten=event_shortener(body),
             )
         )
 

@@ -8,6 +8,7 @@ import msgspec
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Address, ChangeJob, Waiter
 from broker.publish.outbox import Publication
+from broker.record.fitting import fit
 from broker.record.ledger import Ledger
 from broker.store.rows import RequestRow, RequestUpdate
 from handlers.factory import RESTORE_FACTORY, factory_slots
@@ -113,6 +114,7 @@ class Replies:
                 address.correlation,
                 EXPIRY_S,
                 done=partial(self._taken, request_n) if request_n else None,
+                shorten=partial(fit, reply, codec, error_body),
             )
         )
 

@@ -172,3 +172,29 @@ def test_refusals_of_the_server_are_counted_and_logged_once_a_reason(monkeypatch
         ]
 
     run(scenario)
+
+
+def test_what_is_larger_than_a_packet_is_shortened_and_loses_its_correlation_only_where_nothing_else_fits() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.link.max_packet = 2_000
+        rooms: list[int] = []
+
+        def shorten(room: int) -> bytes:
+            rooms.append(room)
+            return b"12345"
+
+        fits = Publication("t", b"1" * 900, correlation=b"c" * 1_000, shorten=shorten)
+        long = Publication("t", b"1" * 1_100, correlation=b"c" * 1_000, shorten=shorten)
+        longer = Publication("t", b"1" * 4_000, correlation=b"c" * 1_900, shorten=shorten)
+        plain = Publication("t", b"1" * 4_000)
+        bench.link.restore(present=True)
+        for publication in (fits, long, longer, plain):
+            bench.outbox.send(publication)
+        await bench.outbox.drained()
+        assert [len(one.payload) for one in (fits, long, longer, plain)] == [900, 5, 5, 4_000]
+        assert [len(one.correlation) for one in (fits, long, longer)] == [1_000, 1_000, 0]
+        assert rooms == [bench.outbox.room(long), bench.outbox.room(longer)]
+        assert 900 < rooms[0] < 1_000
+
+    run(scenario)
