@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import structlog
 
 from broker.clock import Clock
-from broker.link.mqtt_link import LinkError
+from broker.link.mqtt_link import LinkError, LinkUnreachableError
 from broker.presence.rivals import SecondServiceError
-from broker.reload import Reload, Reread, tell_doubts
+from broker.reload import Reload, Reread
+from broker.server_wait import Server
 from broker.service import Service
 from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
@@ -37,6 +38,8 @@ class Start(NamedTuple):
     blame: bool = True
     accept_lost: bool = False
     take_over: bool = False
+    wait: bool = True
+    """Whether to wait for an MQTT server that is not there yet."""
 
 
 PLAIN = Start()
@@ -55,7 +58,6 @@ async def serve(
     handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: reload.ask}
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
-    tell_doubts(settings)
     try:
         return await _serve(reload, clock or Clock(), stop, how)
     finally:
@@ -64,13 +66,20 @@ async def serve(
 
 
 async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
+    told = ""
     while not stop.is_set():
         reload.serving = False
+        if how.wait:
+            await Server(reload.settings.mqtt.url).there(stop)
+            if stop.is_set():
+                break
         cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
             break
-        log.error("run_ended", why=str(cause), error=type(cause).__name__)
-        if isinstance(cause, StoreFullError):
+        if str(cause) != told:
+            told = str(cause)
+            log.error("run_ended", why=told, error=type(cause).__name__)
+        if isinstance(cause, StoreFullError) or (how.wait and _is_away(cause)):
             how = how._replace(blame=False)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETEST_S)
@@ -79,6 +88,11 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             return EXIT_UNREACHABLE
         return EXIT_CRASHED if reload.serving else EXIT_FAILED
     return EXIT_OK
+
+
+def _is_away(cause: Exception) -> bool:
+    """Whether a run ended because the MQTT server does not answer yet."""
+    return isinstance(cause, LinkUnreachableError) and not cause.lasting
 
 
 async def _cause_of_end(run: Coroutine[Any, Any, None]) -> Exception | None:

@@ -1,7 +1,7 @@
 """SIGHUP: the settings are read again, whole; what cannot be used changes nothing."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -9,7 +9,7 @@ import structlog
 
 from broker import logs
 from broker.arms.fleet_check import CheckedFleet
-from broker.settings import Settings, SettingsError, doubts
+from broker.settings import Settings, SettingsError
 
 log = structlog.get_logger()
 
@@ -64,14 +64,14 @@ class Reload:
         if waiting:
             log.warning("restart_needed", settings=waiting)
         logs.set_level(settings.log_level)
-        tell_doubts(settings)
+        tell_doubts(checked.doubts)
         self.settings = await service.follow_settings(CheckedFleet(settings, checked.files))
         log.info("reloaded", arms=len(self.settings.arm))
 
 
-def tell_doubts(settings: Settings) -> None:
+def tell_doubts(doubts: Iterable[str]) -> None:
     """Log what settings say that can be, but is hardly meant."""
-    for what in doubts(settings):
+    for what in doubts:
         log.warning("settings_doubtful", what=what)
 
 

@@ -154,11 +154,16 @@ def _load(state: ArmState, path: str, payload: float, tool: float) -> tuple[Warn
 
 
 def payload_is_plausible(state: ArmState, message: PayloadInformation) -> tuple[Warned, ...]:
-    """Mass from 0 kg; payload and tool within the rating, else a warning."""
+    """Mass from 0 kg; a payload keeps its mass (strict: a refusal); with the tool it is within the rating: warnings."""
     _scalar(state, "payload_mass", message.payload_mass, 0.0, _NO_BOUND, MASS)
+    dropped: tuple[Warned, ...] = ()
+    before = state.desired.get(("payload_information", 0))
+    if isinstance(before, PayloadInformation) and before.payload_mass > 0.0 and message.payload_mass == 0.0:
+        text = f"payload_mass: {number(before.payload_mass)} kg before, 0 kg now; a Set replaces the whole message"
+        dropped = told(state, [Doubt("PAYLOAD_MASS_DROPPED", "payload_mass", text)])
     tool = state.desired.get(("tool_configuration", 0))
     mass = tool.tool_mass if isinstance(tool, ToolConfiguration) else 0.0
-    return _load(state, "payload_mass", message.payload_mass, mass)
+    return dropped + _load(state, "payload_mass", message.payload_mass, mass)
 
 
 def _angles_suspect(state: ArmState, message: ToolConfiguration) -> tuple[Warned, ...]:

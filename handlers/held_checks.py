@@ -184,6 +184,7 @@ def _unsafe(state: ArmState, name: str, gains: JointSafetyGains) -> Iterator[Vio
     """What breaks a rule in the record of a joint."""
     limits = limits_of(state)
     system, column = limits.system, limits.joints.names.index(name)
+    ranged = limits.joints.types[column] in RANGED_TYPES or math.isfinite(system.value(LOWER, name))
     unit = limits.joints.unit(LOWER, name)
     lower, upper = gains.soft_lower_limit, gains.soft_upper_limit
     given = bool(gains.k_position or lower or upper)
@@ -192,7 +193,7 @@ def _unsafe(state: ArmState, name: str, gains: JointSafetyGains) -> Iterator[Vio
         "k_position": Bound(0.0, ">=", MINIMUM) if gains.k_position < 0.0 else None,
         "k_velocity": Bound(0.0, ">=", MINIMUM) if gains.k_velocity < 0.0 else None,
     }
-    if given and limits.joints.types[column] in RANGED_TYPES:
+    if given and ranged:
         for field, quantity, value in (("soft_lower_limit", LOWER, lower), ("soft_upper_limit", UPPER, upper)):
             broken[field] = broken.get(field) or beyond(system, quantity, name, value)
     for field, bound in broken.items():

@@ -3,6 +3,7 @@
 WARNINGS: dict[str, str] = {
     "UNIT_SUSPECT": "The values look like radians where degrees are meant.",
     "TOOL_MASS_DROPPED": "The tool had a mass before; the new one has none.",
+    "PAYLOAD_MASS_DROPPED": "The payload had a mass before; the new one has none; a Reset says it plainly.",
     "DEVICE_DISCONNECTED": "The arm is not connected: values are the last that were read, changes wait for its return.",
     "DEVICE_NOT_READY": "The arm cannot take the change now: it waits until the arm is ready, or somebody decides.",
     "ROUNDED": "The arm holds the value rounded to its resolution.",

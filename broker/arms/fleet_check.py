@@ -1,11 +1,12 @@
 """What the settings name, adapters and files, looked at before anything is opened."""
 
+import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from broker.arms.limit_files import LimitFileError, LimitFiles
-from broker.settings import ArmSettings, Fault, KeyPath, Settings, read
+from broker.settings import ArmSettings, Fault, KeyPath, Settings, look_at
 from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout
 from devices.options import option_faults
@@ -18,6 +19,8 @@ class CheckedFleet(NamedTuple):
 
     settings: Settings
     files: LimitFiles
+    doubts: tuple[str, ...] = ()
+    """What can be, but is hardly meant."""
 
 
 def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = None) -> CheckedFleet:
@@ -26,11 +29,11 @@ def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = 
     Raises:
         SettingsError: something in it cannot be used; each line names file, line and setting.
     """
-    settings, places = read(path, environment)
+    found = look_at(path, environment)
     files = LimitFiles(now_us)
-    if faults := list(fleet_faults(settings, files)):
-        raise places.error(faults)
-    return CheckedFleet(settings, files)
+    if faults := [*found.faults, *fleet_faults(found.settings, files)]:
+        raise found.places.error(faults)
+    return CheckedFleet(found.settings, files, found.doubts)
 
 
 def fleet_faults(settings: Settings, files: LimitFiles) -> Iterator[Fault]:
@@ -38,6 +41,10 @@ def fleet_faults(settings: Settings, files: LimitFiles) -> Iterator[Fault]:
     for setting in ("password_file", "ca_file"):
         if (name := getattr(settings.mqtt, setting)) and (why := _unreadable(name)):
             yield Fault(("mqtt", setting), f"mqtt.{setting}: {name}: {why}")
+        elif setting == "ca_file" and name and (why := _no_authorities(name)):
+            yield Fault(("mqtt", setting), f"mqtt.ca_file: {name}: {why}")
+    if settings.data_dir.exists() and not settings.data_dir.is_dir():
+        yield Fault(("store", "dir"), f"store.dir: {settings.data_dir} is no directory")
     known: dict[str, AdapterAbout | str] = {}
     for index, arm in enumerate(settings.arm):
         if arm.adapter not in known:
@@ -55,6 +62,15 @@ def _unreadable(name: str) -> str:
         Path(name).read_bytes()
     except OSError as error:
         return error.strerror or str(error)
+    return ""
+
+
+def _no_authorities(name: str) -> str:
+    """Why a file holds no certificates of authorities; empty if it does."""
+    try:
+        ssl.create_default_context(cafile=name)
+    except ssl.SSLError as error:
+        return f"holds no certificates: {error.reason or error}"
     return ""
 
 

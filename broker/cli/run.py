@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   armbroker run --config /etc/armbroker/fleet.toml
+  armbroker run --check --config /etc/armbroker/fleet.toml
   armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 3
   armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 100 --sim-latency 0 --sim-faults
 
@@ -69,6 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--take-over", action="store_true", default=None, help="tell another service that serves the same root to end"
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        default=None,
+        help="look at FILE and all that it names, say everything that is wrong, and end; nothing is made or reached",
+    )
+    parser.add_argument(
+        "--no-wait", action="store_true", default=None, help="end with 4 where no MQTT server answers within 8 s"
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to log, as JSON lines on standard error")
     return parser
 
@@ -90,8 +100,11 @@ class Asked(NamedTuple):
 
     settings: Settings
     reread: "Reread | None" = None
+    doubts: tuple[str, ...] = ()
     accept_lost: bool = False
     take_over: bool = False
+    check: bool = False
+    wait: bool = True
 
 
 def asked_of(arguments: list[str]) -> Asked:
@@ -104,9 +117,15 @@ def asked_of(arguments: list[str]) -> Asked:
     parser = _parser()
     given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
     log_level: str | None = given.pop("log_level", None)
-    accept_lost: bool = given.pop("accept_lost_history", False)
     config: Path | None = given.pop("config", None)
-    take_over: bool = given.pop("take_over", False)
+    how = {
+        "accept_lost": given.pop("accept_lost_history", False),
+        "take_over": given.pop("take_over", False),
+        "check": given.pop("check", False),
+        "wait": not given.pop("no_wait", False),
+    }
+    if how["check"] and config is None:
+        parser.error("--check looks at a file: --config FILE is needed")
     if config is not None and given:
         parser.error(f"--config and --{next(iter(given)).replace('_', '-')} exclude each other: set it in {config}")
     if config is None and "mqtt" not in given:
@@ -115,7 +134,8 @@ def asked_of(arguments: list[str]) -> Asked:
         from broker.clock import Clock  # noqa: PLC0415 - `--help` and a wrong command line need no service
 
         reread = partial(_read, config, log_level)
-        return Asked(reread(Clock().now_us()).settings, reread, accept_lost, take_over)
+        checked = reread(Clock().now_us())
+        return Asked(checked.settings, reread, checked.doubts, **how)
     settings = quick(
         given["mqtt"],
         given.get("data", Path("data")),
@@ -124,7 +144,7 @@ def asked_of(arguments: list[str]) -> Asked:
         faults=given.get("sim_faults", False),
         root=given.get("root", "armbroker"),
     )
-    return Asked(_with(settings, log_level), accept_lost=accept_lost, take_over=take_over)
+    return Asked(_with(settings, log_level), **how)
 
 
 def run(arguments: list[str]) -> int:
@@ -135,14 +155,19 @@ def run(arguments: list[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(f"armbroker run: {error}\n")
         return Exit.USAGE
+    if asked.check:
+        sys.stdout.write("".join(f"doubtful: {what}\n" for what in asked.doubts))
+        sys.stdout.write(f"ok: {len(asked.settings.arm)} arms\n")
+        return Exit.OK
     from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
     from broker.app import Start, serve  # noqa: PLC0415 - likewise
+    from broker.reload import tell_doubts  # noqa: PLC0415 - likewise
 
     logs.set_up(asked.settings.log_level, priorities=reads_along())
+    tell_doubts(asked.doubts)
+    how = Start(accept_lost=asked.accept_lost, take_over=asked.take_over, wait=asked.wait)
     try:
-        return asyncio.run(
-            serve(asked.settings, reread=asked.reread, how=Start(True, asked.accept_lost, asked.take_over))
-        )
+        return asyncio.run(serve(asked.settings, reread=asked.reread, how=how))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever it was, the code of the end tells a supervisor to start again

@@ -3,9 +3,8 @@
 import ssl
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
-_PORTS = {"mqtt": 1883, "mqtts": 8883}
+from broker.server_url import parse_server_url
 
 
 class Address(NamedTuple):
@@ -30,12 +29,4 @@ def parse_address(url: str) -> Address:
     Raises:
         ValueError: another scheme, no host, a bad port, or more than an address (user names belong in `user`).
     """
-    parts = urlsplit(url)
-    if parts.scheme not in _PORTS:
-        raise ValueError(f"{url!r}: mqtt://host[:port] or mqtts://host[:port] is wanted")
-    if not parts.hostname:
-        raise ValueError(f"{url!r}: the host is missing")
-    if parts.username or parts.password or parts.path.strip("/") or parts.query or parts.fragment:
-        raise ValueError("only host and port belong into the address of the MQTT server")
-    port = parts.port  # raises ValueError beyond 65535
-    return Address(parts.hostname, _PORTS[parts.scheme] if port is None else port, parts.scheme == "mqtts")
+    return Address(*parse_server_url(url))

@@ -1,6 +1,6 @@
 """The settings: `fleet.toml`, the environment and the quick form of the command line. Nothing else reads them."""
 
-from broker.settings.load import from_document, load, quick, read
+from broker.settings.load import from_document, load, look_at, quick, read
 from broker.settings.places import Fault, KeyPath, Places
 from broker.settings.records import (
     ANYBODY,
@@ -51,6 +51,7 @@ __all__ = [
     "duration_us",
     "from_document",
     "load",
+    "look_at",
     "quick",
     "read",
 ]

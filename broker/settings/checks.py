@@ -3,8 +3,8 @@
 import math
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
+from broker.server_url import parse_server_url
 from broker.settings.client_checks import NAME, client_faults, lock_faults
 from broker.settings.places import Fault, KeyPath
 from broker.settings.records import (
@@ -24,6 +24,9 @@ from limits.stack.joints import QUANTITIES
 
 LARGEST_RESERVE_MIB = 65_536
 IDENTITIES = ("server-acl", "none")
+QUEUE_MOST = 10_000
+CLIENT_ID_MOST = 128
+AGE_MOST_US = 365 * 86_400_000_000
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 
 
@@ -58,10 +61,13 @@ def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
     mqtt = settings.mqtt
     yield from _chosen(("mqtt", "identity"), "mqtt.identity", mqtt.identity, IDENTITIES)
     yield from _chosen(("mqtt", "client"), "mqtt.client", mqtt.client, MQTT_CLIENTS)
+    if len(mqtt.client_id) > CLIENT_ID_MOST or not mqtt.client_id.isprintable():
+        text = f"mqtt.client_id: at most {CLIENT_ID_MOST} printable characters are taken"
+        yield Fault(("mqtt", "client_id"), text)
     try:
-        host = urlsplit(mqtt.url).hostname or ""
+        host = parse_server_url(mqtt.url).host
     except ValueError as error:
-        yield Fault(("mqtt", "url"), f"mqtt.url: {mqtt.url!r}: {error}")
+        yield Fault(("mqtt", "url"), f"mqtt.url: {error}")
         return
     if mqtt.identity == "none" and not mqtt.allow_unproven_remote and not _LOOPBACK.match(host):
         text = (
@@ -72,12 +78,17 @@ def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
 
 def _default_faults(settings: Settings) -> Iterator[Fault]:
     defaults = settings.arm_defaults
-    if defaults.queue < 1:
-        yield Fault(("arm_defaults", "queue"), f"arm_defaults.queue: {defaults.queue} < 1")
+    if not 1 <= defaults.queue <= QUEUE_MOST:
+        text = f"arm_defaults.queue: {defaults.queue} is not between 1 and {QUEUE_MOST}"
+        yield Fault(("arm_defaults", "queue"), text)
+    path: KeyPath = ("arm_defaults", "pending_max_age")
     try:
-        duration_us("arm_defaults.pending_max_age", defaults.pending_max_age)
+        age_us = duration_us("arm_defaults.pending_max_age", defaults.pending_max_age)
     except SettingsError as error:
-        yield Fault(("arm_defaults", "pending_max_age"), str(error))
+        yield Fault(path, str(error))
+        return
+    if age_us > AGE_MOST_US:
+        yield Fault(path, f"arm_defaults.pending_max_age: {defaults.pending_max_age} is more than 365d")
 
 
 def _arm_faults(settings: Settings) -> Iterator[Fault]:

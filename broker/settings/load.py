@@ -11,8 +11,9 @@ import msgspec
 
 from broker.settings.checks import setting_faults
 from broker.settings.conversion import conversion_faults
+from broker.settings.environment import override, strays
 from broker.settings.lines import lines_of
-from broker.settings.places import NOWHERE, KeyPath, Places
+from broker.settings.places import NOWHERE, Fault, KeyPath, Places
 from broker.settings.records import (
     ANYBODY,
     RIGHTS,
@@ -24,36 +25,18 @@ from broker.settings.records import (
     SimSettings,
     StoreSettings,
 )
+from broker.settings.users import doubts
 
-ENVIRONMENT = "ARMBROKER_"
 _AT_LINE = re.compile(r"(?P<text>.*) \(at (?:line (?P<line>\d+), column \d+|end of document)\)\Z", re.DOTALL)
 
 
 class Read(NamedTuple):
-    """Settings, and where each of them stands."""
+    """Settings, where each of them stands, what is wrong with them, and what is hardly meant."""
 
     settings: Settings
     places: Places
-
-
-def _override(document: dict[str, Any], environment: Mapping[str, str]) -> dict[KeyPath, str]:
-    """Put in what `ARMBROKER_ROOT`, `ARMBROKER_MQTT_URL`, ... say; the variable that each setting comes from."""
-    sections = {"mqtt": MqttSettings, "store": StoreSettings}
-    variables: dict[KeyPath, str] = {}
-    for name, value in environment.items():
-        if not name.startswith(ENVIRONMENT):
-            continue
-        key = name.removeprefix(ENVIRONMENT).lower()
-        section, _, rest = key.partition("_")
-        if key in ("root", "instance", "log_level"):
-            document[key] = value
-            variables[key,] = name
-        elif section in sections and rest in sections[section].__struct_fields__:
-            place = document.setdefault(section, {})
-            if isinstance(place, dict):
-                place[rest] = value
-                variables[section, rest] = name
-    return variables
+    faults: tuple[Fault, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def _converted(document: Mapping[str, Any], places: Places) -> Settings:
@@ -110,17 +93,58 @@ def _decoded(path: Path, text: str) -> dict[str, Any]:
         raise SettingsError(f"{path}:{line}: {found['text']}") from error
 
 
+def look_at(path: Path, environment: Mapping[str, str] | None = None) -> Read:
+    """Settings of a `fleet.toml` with the overrides of the environment, and what is wrong with what they mean.
+
+    Relative paths in the file count from its directory.
+
+    Raises:
+        SettingsError: the file cannot be read, or has keys and types that are none.
+    """
+    text = _text_of(path)
+    document = _decoded(path, text)
+    environment = os.environ if environment is None else environment
+    places = Places(str(path), lines_of(text), override(document, environment))
+    if faults := list(conversion_faults(document, Settings)):
+        raise places.error(faults)
+    settings = from_directory(msgspec.convert(document, Settings), path.parent, places.variables)
+    wrong = tuple(setting_faults(settings))
+    return Read(settings, places, wrong, () if wrong else (*strays(environment), *doubts(settings)))
+
+
+def from_directory(settings: Settings, directory: Path, variables: Mapping[KeyPath, str]) -> Settings:
+    """Settings whose relative paths count from a directory, but those that variables give."""
+    replace = msgspec.structs.replace
+
+    def below(name: str, *path: str | int) -> str:
+        return name if not name or path in variables else str(directory / name)
+
+    mqtt, store = settings.mqtt, settings.store
+    return replace(
+        settings,
+        mqtt=replace(
+            mqtt,
+            password_file=below(mqtt.password_file, "mqtt", "password_file"),
+            ca_file=below(mqtt.ca_file, "mqtt", "ca_file"),
+        ),
+        store=replace(store, dir=below(store.dir, "store", "dir")),
+        arm=tuple(
+            replace(arm, **{name: below(getattr(arm, name), "arm") for name in ("urdf", "ros_yaml", "skeleton")})
+            for arm in settings.arm
+        ),
+    )
+
+
 def read(path: Path, environment: Mapping[str, str] | None = None) -> Read:
     """Settings of a `fleet.toml` with the overrides of the environment, and where they stand.
 
     Raises:
         SettingsError: the file cannot be read or used; each line names file, line and setting.
     """
-    text = _text_of(path)
-    document = _decoded(path, text)
-    variables = _override(document, os.environ if environment is None else environment)
-    places = Places(str(path), lines_of(text), variables)
-    return Read(_converted(document, places), places)
+    found = look_at(path, environment)
+    if found.faults:
+        raise found.places.error(found.faults)
+    return found
 
 
 def load(path: Path, environment: Mapping[str, str] | None = None) -> Settings:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from broker.server_url import masked
 from broker.settings.records import SettingsError
 
 KeyPath = tuple[str | int, ...]
@@ -50,7 +51,7 @@ class Places(NamedTuple):
         """One error of all faults, in the order of the file."""
         ordered = sorted(faults, key=lambda fault: self._line(fault.path))
         return SettingsError(
-            "\n".join(f"{where}: {text}" if (where := self.of(path)) else text for path, text in ordered)
+            "\n".join(masked(f"{where}: {text}" if (where := self.of(path)) else text) for path, text in ordered)
         )
 
     def _line(self, path: KeyPath) -> int:

@@ -188,8 +188,12 @@ def _unfit(session: ArmSession) -> str:
         reports = (*limits.placed.reports, *map(str, disagreements(limits.stack)))
     except LimitsError as error:
         return f"its limits cannot be used: {error}"
-    for report in reports:
-        if report not in session.told:
-            log.warning("limit_sources", arm=session.arm, what=report)
+    new = [report for report in reports if report not in session.told]
+    for report in new:
+        log.debug("limit_source", arm=session.arm, what=report)
+    if new:
+        log.warning(
+            "limit_sources", arm=session.arm, count=len(new), first=new[0], more="in the factsheet, or log level debug"
+        )
     session.told = reports
     return ""

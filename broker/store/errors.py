@@ -5,6 +5,8 @@ import sqlite3
 
 from broker.store.rows import Damage
 
+_OF_NO_ROOM = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
+"""What SQLite may say of a full disk, but not only of that."""
 _PRIMARY_CODE = 0xFF
 """Mask of SQLite's primary result code within the extended one."""
 
@@ -52,12 +54,16 @@ class RowDamagedError(StoreError):
         self.damage = damage
 
 
-def store_error(error: BaseException) -> StoreError:
-    """What an error met while reading or writing the file means; anything but a full disk breaks the store."""
+def store_error(error: BaseException, *, no_room: bool = False) -> StoreError:
+    """What an error met while reading or writing the file means; anything but a full disk breaks the store.
+
+    `no_room` says that nothing is free on the disk: SQLite tells some errors of a full disk as others.
+    """
     if isinstance(error, StoreError):
         return error
     code = getattr(error, "sqlite_errorcode", None)
-    full = code is not None and code & _PRIMARY_CODE == sqlite3.SQLITE_FULL
+    primary = None if code is None else code & _PRIMARY_CODE
+    full = primary == sqlite3.SQLITE_FULL or (no_room and primary in _OF_NO_ROOM)
     if full or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreFullError(f"the store's disk is full: {error}")
     name = getattr(error, "sqlite_errorname", type(error).__name__)

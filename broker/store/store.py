@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -97,7 +98,7 @@ class Store(GroupCommit):
             if connection is not None:
                 connection.close()
             lock.release()
-            raise store_error(error) from error
+            raise store_error(error, no_room=_no_room(directory)) from error
         return store
 
     def load(self, *, blame: bool = True) -> Loaded:
@@ -205,6 +206,14 @@ def _mark_clean(now_us: int, connection: sqlite3.Connection) -> None:
         "hash = digest(one, epoch, max(last_time_us, ?1), 1, store, commits)",
         (now_us,),
     )
+
+
+def _no_room(directory: Path) -> bool:
+    """Whether the disk has no room for the least that a start writes."""
+    try:
+        return shutil.disk_usage(directory).free < _PROBE_BYTES
+    except OSError:
+        return False
 
 
 def _write_probe(connection: sqlite3.Connection, directory: Path, reserve_bytes: int) -> None:

@@ -59,7 +59,7 @@ async def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_lines(tm
         serving.cancel()
     first, second, *_ = logs
     assert (first["event"], second["event"]) == ("reload_refused", "restart_needed")
-    assert [fault.split(": ")[0] for fault in first["faults"]] == [f"{path}:6"]
+    assert [fault.split(": ")[0] for fault in first["faults"]] == [f"{path}:4", f"{path}:5", f"{path}:6"]
     assert second["settings"] == ["instance"]
     assert [arm.id for settings in service.followed for arm in settings.arm] == ["r2"]
     assert reload.settings.instance == "main"

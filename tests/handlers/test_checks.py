@@ -16,6 +16,7 @@ from schema.messages import (
     LinearTwist,
     Message,
     PayloadInformation,
+    Position,
     ToolConfiguration,
 )
 from tests.handlers.builders import MODEL, angular, arm, description, linear, propose, speeds
@@ -281,6 +282,22 @@ def test_a_tool_that_had_no_mass_may_have_none() -> None:
     state = arm(strict=True)
     state.desired["tool_configuration", 0] = ToolConfiguration()
     assert propose(state, "SetToolConfiguration", ToolConfiguration(CartesianTransform(z=0.2))).warnings == ()
+
+
+def test_a_payload_that_loses_its_mass_is_doubted() -> None:
+    state = arm()
+    state.desired["payload_information", 0] = PayloadInformation(2.0)
+    for message in (PayloadInformation(), PayloadInformation(payload_mass_center=Position(z=0.1))):
+        (warning,) = propose(state, "SetPayloadInformation", message).warnings
+        assert (warning.name, warning.path) == ("PAYLOAD_MASS_DROPPED", "payload_mass")
+        assert "2 kg before, 0 kg now" in warning.message
+    state.strict = True
+    with pytest.raises(BrokerError, match="2 kg before, 0 kg now") as caught:
+        propose(state, "SetPayloadInformation", PayloadInformation())
+    assert caught.value.kind == "implausible_value"
+    assert propose(state, "SetPayloadInformation", PayloadInformation(0.5)).warnings == ()
+    state.desired["payload_information", 0] = PayloadInformation()
+    assert propose(state, "SetPayloadInformation", PayloadInformation()).warnings == ()
 
 
 def test_payload_and_tool_together_are_measured_against_the_rating() -> None:

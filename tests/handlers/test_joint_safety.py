@@ -141,4 +141,18 @@ def test_what_makes_no_sense_or_is_beyond_the_machine_is_refused(
 
 def test_a_range_of_a_joint_without_ends_is_not_compared() -> None:
     wide = JointSafetyRecord(9.0, -9.0, 20.0, 5.0)
-    assert records_after(holding(), "SetJointSafety", change(joint_1=wide))
+    state = arm()
+    state.desired[SLOT] = state.reported[SLOT] = JointSafetyMap({})
+    assert records_after(state, "SetJointSafety", change(joint_1=wide))
+
+
+def test_a_soft_end_beyond_the_range_of_a_continuous_joint_is_refused_as_for_others() -> None:
+    state = holding()
+    description = state.description
+    assert description is not None
+    assert description.joints[0].type == "continuous"
+    with pytest.raises(BrokerError, match=r"joints.joint_1.soft_upper_limit") as caught:
+        propose(state, "SetJointSafety", change(joint_1=JointSafetyRecord(3.0, -2.0, 20.0, 5.0)))
+    assert caught.value.kind == "out_of_limits"
+    assert caught.value.violations[0].bound == 2.5
+    assert propose(state, "SetJointSafety", change(joint_1=WHOLE)).warnings == ()

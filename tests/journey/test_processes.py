@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from broker.app import serve
+from broker.app import Start, serve
 from broker.cli.exits import Exit
 from tests.devices.virtual_loop import VirtualLoop
 from tests.journey.client import Client
@@ -88,7 +88,7 @@ async def test_a_second_process_on_the_same_store_is_refused(process: Maker, tmp
 def test_without_an_mqtt_server_the_service_ends(tmp_path: Path) -> None:
     settings = settings_of(f"mqtt://127.0.0.1:{free_port()}", "nobody", tmp_path, ["r1"])
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        assert runner.run(serve(settings)) == Exit.NO_SERVER
+        assert runner.run(serve(settings, how=Start(wait=False))) == Exit.NO_SERVER
         assert runner.get_loop().time() == pytest.approx(10.0, abs=10.0)
 
 

@@ -3,6 +3,7 @@ from schema.warnings import WARNINGS
 NAMES = {
     "UNIT_SUSPECT",
     "TOOL_MASS_DROPPED",
+    "PAYLOAD_MASS_DROPPED",
     "DEVICE_DISCONNECTED",
     "DEVICE_NOT_READY",
     "ROUNDED",

@@ -27,7 +27,7 @@ def test_defaults() -> None:
         ({"mqtt": {"url": "mqtt://plant.example"}}, "mqtt.url: 'plant.example'"),
         ({"mqtt": {"url": "mqtt://127.0.0.1.example"}}, "not on loopback"),
         ({"clients": {"ann": {"clock": "sun"}}}, "clients.ann.clock: 'sun'"),
-        ({"arm_defaults": {"queue": 0}}, "arm_defaults.queue: 0 < 1"),
+        ({"arm_defaults": {"queue": 0}}, "arm_defaults.queue: 0 is not between 1 and 10000"),
         ({"arm_defaults": {"pending_max_age": "soon"}}, "arm_defaults.pending_max_age: 'soon'"),
         ({"arm": [{"id": "a/b"}]}, "arm.id: 'a/b'"),
         ({"arm": [{"id": "r1"}, {"id": "R1"}]}, "differ only in case"),
