@@ -15,6 +15,7 @@ from broker.link.mqtt_link import (
     LinkConfigError,
     LinkCounts,
     LinkError,
+    LinkRefusedError,
     LinkTakenOverError,
     LinkUnreachableError,
     parse_url,
@@ -29,6 +30,9 @@ RENEWAL_S = 60.0
 """How long a subscription in a resumed session may take: its answer comes behind what waited there."""
 SESSION_TAKEN_OVER = 0x8E
 """The reason code of a DISCONNECT to a client whose session another one has now."""
+_BUSY_CODES = frozenset({0x03, 0x88, 0x89, 0x97, 0x9F})
+"""Codes below 0x80 are those of MQTT 3.1.1, with which a server of that version answers."""
+_OTHER_VERSION = frozenset({0x01, 0x84})
 _STABLE_S = 1.0
 """A connection that lasted this long was a good one: the next loss is retried fast."""
 _CANCEL_AGAIN_S = 0.1
@@ -165,6 +169,14 @@ class KeptLink(ABC, Generic[ConnectionT]):
         except LinkUnreachableError as error:
             if not connection.lost.is_set():
                 _LOG.warning("mqtt_subscription_not_renewed", cause=str(error))
+
+
+def refusal(config: LinkConfig, code: int, why: str = "") -> LinkError:
+    """The error for a CONNACK with a reason code other than 0, and what the MQTT server said to it."""
+    if code in _OTHER_VERSION:
+        return LinkRefusedError(f"{config.url} does not speak MQTT 5 (reason code 0x{code:02x})", code)
+    text = f"{config.url} refused user {config.user!r} (reason code 0x{code:02x}) {why}".rstrip()
+    return LinkUnreachableError(text) if code in _BUSY_CODES else LinkRefusedError(text, code)
 
 
 def build_tls(config: LinkConfig) -> ssl.SSLContext:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from broker.link import mqtt5_packets as wire
-from broker.link.kept_link import SESSION_TAKEN_OVER
+from broker.link.kept_link import SESSION_TAKEN_OVER, refusal
 from broker.link.mqtt5_incoming import LARGEST_PACKET, Incoming, Pieces
 from broker.link.mqtt5_keepalive import KeepAlive
 from broker.link.mqtt5_outgoing import Outgoing
@@ -28,7 +28,6 @@ _LOG = structlog.get_logger(__name__)
 
 _CLOSE_S = 1.0
 """How long the MQTT server may take to end a connection that we ended."""
-_BUSY_CODES = frozenset({0x88, 0x89, 0x97, 0x9F})
 _UNREADABLE = (UnreadableError, IndexError, UnicodeDecodeError)
 _SHORTEST = 2
 """Bytes of the shortest packet."""
@@ -82,11 +81,8 @@ class Connection(asyncio.Protocol):
         config = self._config
         self.outgoing.send(wire.connect(config, client_id))
         self.connack = connack = await self._connack
-        if connack.code >= wire.REFUSED:
-            why = f"refused user {config.user!r} (reason code 0x{connack.code:02x}) {connack.why}".rstrip()
-            if connack.code in _BUSY_CODES:
-                raise LinkUnreachableError(f"{config.url} {why}")
-            raise LinkRefusedError(f"{config.url} {why}", connack.code)
+        if connack.code:
+            raise refusal(config, connack.code, connack.why)
         if connack.max_qos < 1:
             raise LinkRefusedError(f"{config.url} takes no messages of QoS 1", wire.QOS_NOT_SUPPORTED)
         if not connack.retain:
@@ -277,9 +273,12 @@ class Connection(asyncio.Protocol):
         packet_id = self.outgoing.next_id()
         waiting = self._subacks[packet_id] = self._loop.create_future()
         self.outgoing.send(wire.subscribe(self._config, packet_id))
-        code = max(await waiting)
+        codes = await waiting
+        code = max(codes)
         if code >= wire.REFUSED:
             raise LinkRefusedError(f"{self._config.url} refused the subscription (reason code 0x{code:02x})", code)
+        if not all(codes):
+            _LOG.warning("mqtt_subscription_of_qos_0", url=self._config.url)
 
     def _relax(self) -> None:
         """Read on, if there is room again."""

@@ -1,5 +1,6 @@
 """MQTT 5 on the wire, as far as one client reads it: leniently, whatever tells what is wanted is taken."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -100,14 +101,13 @@ def frame_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     raise FramingError("a length of more than four bytes")
 
 
-def read_properties(data: bytes, at: int, stop: int) -> dict[int, bytes]:
-    """The properties between two positions, raw, by their number; of those given twice the last, pairs left out.
+def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) -> None:
+    """Add the properties between two positions, raw, by their number; of those given twice the last, pairs left out.
 
     Raises:
         UnreadableError: they go on beyond `stop`, or one is unknown, so that its length is too.
         IndexError: likewise, at the end of `data`.
     """
-    found: dict[int, bytes] = {}
     while at < stop:
         number = data[at]
         kind = _KINDS.get(number)
@@ -130,10 +130,11 @@ def read_properties(data: bytes, at: int, stop: int) -> dict[int, bytes]:
             at = read_varint(data, at)[1]
         else:
             raise UnreadableError(f"property 0x{number:02x} is unknown")
+        if at > stop:
+            break
         found[number] = data[begin:at]
     if at != stop:
         raise UnreadableError("the properties are longer than their length")
-    return found
 
 
 def _lenient(raw: bytes | None) -> str:
@@ -185,7 +186,8 @@ def read_publish(data: bytes, head: int, at: int, stop: int, connection: "Connec
     retain, dup = bool(head & 0x01), bool(head & 0x08)
     if not size:
         return InboundMessage(topic, data[end:stop], retain, dup, "", "", b"", None, delivery, connection.read_s)
-    found = read_properties(data, at, end)
+    found: dict[int, bytes] = {}
+    read_properties(data, at, end, found)
     expiry = found.get(EXPIRY)
     response = found.get(RESPONSE_TOPIC)
     return InboundMessage(
@@ -196,14 +198,16 @@ def read_publish(data: bytes, head: int, at: int, stop: int, connection: "Connec
 
 
 def read_connack(body: bytes) -> Connack:
-    """What a CONNACK says.
+    """What a CONNACK says, as far as it can be read.
 
     Raises:
-        UnreadableError, IndexError: it cannot be read.
+        IndexError: it does not even say whether it is a refusal.
     """
     present, code = bool(body[0] & 0x01), body[1]
-    size, at = read_varint(body, _CODES) if len(body) > _CODES else (0, _CODES)
-    found = read_properties(body, at, at + size)
+    found: dict[int, bytes] = {}
+    with suppress(UnreadableError, IndexError):
+        size, at = read_varint(body, _CODES)
+        read_properties(body, at, at + size, found)
     keepalive = found.get(_SERVER_KEEP_ALIVE)
     return Connack(
         code=code,

@@ -13,6 +13,7 @@ from mqttium import (
 )
 from mqttium.api import AsyncClient, Message, Properties, PublishMessage, PublishReceipt, SubscribeOptions
 
+from broker.link.kept_link import refusal
 from broker.link.mqtt_link import (
     InboundMessage,
     LinkConfig,
@@ -35,7 +36,6 @@ _UNDER_WAY_MESSAGES = 2_000
 _UNDER_WAY_BYTES = 32 * 2**20
 _RECEIVE_MAXIMUM = 65_535
 """Mosquitto exceeds a smaller one under load, which mqttium takes for a protocol error."""
-_BUSY_CODES = frozenset({0x88, 0x89, 0x97, 0x9F})
 _NO_PROPERTIES = Properties()
 
 
@@ -114,9 +114,8 @@ def inbound(client: AsyncClient, message: Message, received_s: float) -> Inbound
 
 def translated(error: MQTTError | OSError, config: LinkConfig) -> LinkError:
     """The link's error for one met while connecting and subscribing."""
-    if isinstance(error, ConnectRefusedError) and error.reason_code not in _BUSY_CODES:
-        code = error.reason_code
-        return LinkRefusedError(f"{config.url} refused user {config.user!r} (reason code 0x{code:02x})", code)
+    if isinstance(error, ConnectRefusedError):
+        return refusal(config, error.reason_code)
     if isinstance(error, SubscribeError):
         code = max(error.result.reason_codes)
         return LinkRefusedError(f"{config.url} refused the subscription (reason code 0x{code:02x})", code)

@@ -10,7 +10,14 @@ from structlog.testing import LogCapture
 
 from broker.counters import Counters
 from broker.link.mqtt5_link import Mqtt5Link
-from broker.link.mqtt_link import InboundMessage, LinkConfig, LinkFullError, LinkRefusedError, LinkRejectedError
+from broker.link.mqtt_link import (
+    InboundMessage,
+    LinkConfig,
+    LinkFullError,
+    LinkRefusedError,
+    LinkRejectedError,
+    LinkUnreachableError,
+)
 from tests.fake_server import CONNECT, DISCONNECT, PINGREQ, PUBLISH, FakeServer, Peer, publish
 from tests.links import PATIENCE_S, payloads, take, until
 from tests.odd_packets import ODD, lost_publishes, malformed_publishes, packets_out_of_place
@@ -202,6 +209,34 @@ async def test_a_connack_that_cannot_be_read_is_no_connection(name: str) -> None
         with pytest.raises(Exception, match="CONNACK"):
             await link.open()
         assert not link.connected
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "text"),
+    [
+        (0x01, LinkRefusedError, "does not speak MQTT 5"),
+        (0x05, LinkRefusedError, "0x05"),
+        (0x84, LinkRefusedError, "does not speak MQTT 5"),
+        (0x86, LinkRefusedError, "0x86"),
+        (0x03, LinkUnreachableError, "0x03"),
+        (0x89, LinkUnreachableError, "0x89"),
+    ],
+)
+async def test_a_refusal_of_either_version_is_told(name: str, code: int, error: type[Exception], text: str) -> None:
+    async with FakeServer() as server:
+        server.connack = frame(0x20, bytes([0, code]))
+        link = Mqtt5Link(LinkConfig(url=server.url, client_id=name, filters=("a",), first_connection_s=0.3))
+        with pytest.raises(error, match=text):
+            await link.open()
+        assert not link.connected
+
+
+@pytest.mark.parametrize("behind", [b"\x7f\x00", b"\x27\x00", b"\x12\x00\x09a"])
+async def test_of_a_connack_what_can_be_read_counts(name: str, behind: bytes) -> None:
+    async with FakeServer(b"\x27" + (5_000).to_bytes(4) + behind) as server:
+        link = await opened(server, client_id=name)
+        assert (link.connected, link.max_packet) == (True, 5_000)
+        await link.close()
 
 
 async def test_a_message_of_qos_2_is_taken_once_and_released(bench: Bench) -> None:
