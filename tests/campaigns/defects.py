@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from broker.__main__ import main
 from broker.link.mqtt5_connection import Connection
+from broker.store import audit, repair, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 
@@ -39,9 +40,17 @@ def _strict_reader() -> None:
     setattr(Connection, "_pass_over", give_up)  # noqa: B010 - a defect that is put in from outside
 
 
+def _believe_rows() -> None:
+    """No row is compared with its hash."""
+    setattr(seals.Sealed, "agrees", lambda *_: True)  # noqa: B010 - a defect that is put in from outside
+    for module in (audit, repair, scrub, service_row):
+        setattr(module, "agrees", lambda *_: True)  # noqa: B010 - likewise
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "commit_late": _commit_late,
     "strict_reader": _strict_reader,
+    "believe_rows": _believe_rows,
 }
 """Each breaks one rule, by name."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import fuzz, kill, syscall, together
+from tests.campaigns import bits, fuzz, kill, syscall, together
 from tests.campaigns.figures import Figures
 
 
@@ -22,6 +22,7 @@ class CampaignRow(NamedTuple):
 
 
 CAMPAIGNS: dict[str, CampaignRow] = {
+    "bits": CampaignRow("one bit of a store flipped at rest", bits.run, "believe_rows", 2_000, 61),
     "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
     "all": CampaignRow(
         "everything at once: kills, lost links and servers, faulty arms", together.run, "commit_late", 300, 8
