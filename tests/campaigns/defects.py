@@ -5,13 +5,17 @@
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 from broker.__main__ import main
 from broker.link.mqtt5_connection import Connection
-from broker.store import audit, repair, scrub, seals, service_row
+from broker.store import audit, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
+from broker.store.statements import COUNT
+from broker.store.writer import Writer
 
 VARIABLE = "ARMBROKER_TEST_DEFECT"
 _LATE_S = 0.4
@@ -47,10 +51,37 @@ def _believe_rows() -> None:
         setattr(module, "agrees", lambda *_: True)  # noqa: B010 - likewise
 
 
+def _sync_off() -> None:
+    """The database is never synced."""
+    pragmas = tuple((name, "OFF", 0) if name == "synchronous" else (name, *rest) for name, *rest in schema.PRAGMAS)
+    setattr(schema, "PRAGMAS", pragmas)  # noqa: B010 - a defect that is put in from outside
+
+
+def _believe_disk() -> None:
+    """A write that the disk refused is taken for done."""
+
+    def transact(writer: Writer, work: Callable[[], Any], time_us: int) -> Any:
+        connection = writer._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            result = work()
+            connection.execute(COUNT, (time_us,))
+            connection.execute("COMMIT")
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return None
+        return result
+
+    setattr(Writer, "_transact", transact)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "commit_late": _commit_late,
     "strict_reader": _strict_reader,
     "believe_rows": _believe_rows,
+    "sync_off": _sync_off,
+    "believe_disk": _believe_disk,
 }
 """Each breaks one rule, by name."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import bits, fuzz, kill, syscall, together
+from tests.campaigns import bits, disk, fuzz, kill, power, syscall, together
 from tests.campaigns.figures import Figures
 
 
@@ -22,7 +22,9 @@ class CampaignRow(NamedTuple):
 
 
 CAMPAIGNS: dict[str, CampaignRow] = {
-    "bits": CampaignRow("one bit of a store flipped at rest", bits.run, "believe_rows", 2_000, 61),
+    "power": CampaignRow("power cuts: writes lost and torn that were not synced", power.run, "sync_off", 1_000, 8),
+    "disk": CampaignRow("errors of the disk, and a full one, while it serves", disk.run, "believe_disk", 100, 3),
+    "bits": CampaignRow("one bit of a store flipped at rest", bits.run, "believe_rows", 2_000, 25),
     "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
     "all": CampaignRow(
         "everything at once: kills, lost links and servers, faulty arms", together.run, "commit_late", 300, 8
