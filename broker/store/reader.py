@@ -29,6 +29,8 @@ from broker.store.seals import (
 )
 from broker.store.statements import AuditHead
 
+DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading damaged pages raises; the second where SQLite quotes what is no text."""
 _TOP = 2**63 - 1
 """The largest number of the file."""
 
@@ -82,7 +84,7 @@ class Reader:
     def _request(self, name: str, statement: str, values: Values) -> RequestRow | None:
         try:
             found = self._connection.execute(statement, values).fetchone()
-        except sqlite3.DatabaseError as error:
+        except DAMAGED as error:
             raise self._damaged(_unreadable("request", "", name, error)) from error
         if found is None:
             return None
@@ -165,10 +167,10 @@ class Reader:
         """All rows of a query; texts that are no UTF-8 come as `readable` has them."""
         try:
             return self._connection.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError:
+        except DAMAGED:
             try:
                 return all_rows(self._connection, statement, values)
-            except sqlite3.DatabaseError as error:
+            except DAMAGED as error:
                 raise self._damaged(_unreadable(table, arm, "", error)) from error
 
     def _damaged(self, damage: Damage) -> RowDamagedError:
@@ -184,6 +186,6 @@ class Reader:
         self._connection.close()
 
 
-def _unreadable(table: str, arm: str, key: str, error: sqlite3.DatabaseError) -> Damage:
+def _unreadable(table: str, arm: str, key: str, error: Exception) -> Damage:
     """What SQLite itself cannot read."""
     return Damage(table, arm, key, f"it cannot be read: {error}")

@@ -163,7 +163,7 @@ class Scrub:
                     self._tell(damage)
                 if self._stop.wait(self._pause_s):
                     return
-        except (StoreError, sqlite3.Error) as error:
+        except (StoreError, sqlite3.Error, UnicodeDecodeError) as error:
             self._fail(store_error(error))
         finally:
             connection.close()

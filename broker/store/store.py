@@ -28,8 +28,8 @@ from broker.store.writer import Writer
 
 FILE = "store.sqlite3"
 """Name of the file in the store's directory."""
-UNREADABLE = (StoreError, sqlite3.Error, OSError)
-"""What reading a file may raise that is damaged, locked or not there."""
+UNREADABLE = (StoreError, sqlite3.Error, OSError, UnicodeDecodeError)
+"""What reading a file may raise that is damaged, locked or not there; the last where SQLite quotes what is no text."""
 _PROBE_BYTES = 1024 * 1024
 _PROBE_SHARE = 4
 """A probe takes at most this part of the reserve."""
@@ -94,7 +94,7 @@ class Store(GroupCommit):
             anchor = AnchorFile(directory, own, generation)
             writer = Writer(connection, own, anchor.keep, reserve.give_up)
             store = cls(path, lock, writer, anchor, reserve, now, surveyed)
-        except (StoreError, sqlite3.Error, OSError) as error:
+        except UNREADABLE as error:
             if connection is not None:
                 connection.close()
             lock.release()
