@@ -118,9 +118,10 @@ def _put_in(limits: LimitSet, kind: Format, into: Base, *, as_json: bool, file: 
     fitted = fit(base, limits, file)
     if fitted.match.nothing_fits:
         known = tuple(joint.name for joint in base.joints)
-        raise LimitsError(
-            "not one of its joints is there to be put into", file=file, value=fitted.match.extra, bound=known
-        )
+        reason = "not one of its joints is there to be put into"
+        if limits.counted:
+            reason += "; its joints have no names, give them some"
+        raise LimitsError(reason, file=file, key="joints", value=fitted.match.extra, bound=known)
     notes = [f"joint {there} is put into {name}" for name, there in fitted.match.renamed.items()]
     with naming(into.file):
         if kind is Format.URDF:

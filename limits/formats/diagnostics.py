@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import NamedTuple
 
 MOST_JOINTS = 4
@@ -31,6 +32,12 @@ class Diagnostic(NamedTuple):
     def __str__(self) -> str:
         """Return it in words."""
         return _words([self])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a name that is not known, with the one that was likely meant; empty without one."""
+    meant = get_close_matches(name, sorted(known), 1, cutoff=0.8)
+    return f"; did you mean {meant[0]}?" if meant else ""
 
 
 def diagnostic_lines(found: Iterable[Diagnostic]) -> tuple[str, ...]:

@@ -1,12 +1,11 @@
 """The elements of a URDF joint that hold limits, read in one of three dialects."""
 
 import enum
-from difflib import get_close_matches
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from limits.errors import LimitsError
-from limits.formats.diagnostics import Diagnostic, Weight
+from limits.formats.diagnostics import Diagnostic, Weight, did_you_mean
 from limits.formats.numbers import NumberReader, scanned_number, stream_number, strict_number
 from limits.formats.urdf_checks import DRAKE_ACCELERATION, check_limit, check_safety
 from limits.formats.urdf_records import UrdfLimit, UrdfMimic, UrdfSafety
@@ -161,6 +160,5 @@ def _tell_unknown(element: Element, known: tuple[str, ...], rules: Rules, place:
         return
     for key, text in element.attrib.items():
         if key not in known:
-            meant = [] if ":" in key else get_close_matches(key, known, 1, cutoff=0.8)
-            did = f"; did you mean {meant[0]}?" if meant else ""
+            did = "" if ":" in key else did_you_mean(key, known)
             place.note(f"{element.tag} has an attribute that is not read{did}", key, text)

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 from msgspec.structs import replace
 
 from limits.errors import LimitsError
-from limits.formats.diagnostics import Weight
+from limits.formats.diagnostics import Weight, did_you_mean
 from limits.ros2.keys import (
     FLAG_KEYS,
     HARD_KEYS,
@@ -128,7 +128,7 @@ def _doubt_unknown_keys(joint: str, store: ParameterStore) -> None:
     for key in store.keys_of(joint):
         if key not in KNOWN_KEYS:
             value = store.value(parameter_name(joint, key))
-            store.doubt(joint, key, value, "is not known and was not read", Weight.NOTE)
+            store.doubt(joint, key, value, f"is not known and was not read{did_you_mean(key, KNOWN_KEYS)}", Weight.NOTE)
 
 
 class LoadedLimits(NamedTuple):

@@ -207,7 +207,7 @@ def test_a_file_without_a_joint_of_the_arm_is_never_ok(folder: Path) -> None:
     assert compared.output.startswith("other.yaml: not one of its joints (elbow) is one of")
     put = run("convert", "other.yaml", "new.urdf", "--to", "urdf", "--into", "cell.urdf", "--lossy")
     assert (put.exit_code, (folder / "new.urdf").exists()) == (Exit.REFUSED, False)
-    assert "other.yaml: not one of its joints is there to be put into" in put.output
+    assert "other.yaml, joints: not one of its joints is there to be put into" in put.output
 
 
 def test_limits_without_names_need_some_beside_an_arm_with_more_joints(folder: Path) -> None:

@@ -333,7 +333,7 @@ def test_what_a_base_does_not_have_is_lost_and_the_rest_is_put_in() -> None:
     ]
     assert converted.notes == ("joint tilt is put into r7_tilt",)
     assert converted.data == base.replace(b'<limit velocity="3" effort="1"/>', b'<limit effort="1.0" velocity="0.75"/>')
-    with pytest.raises(LimitsError, match=r"l\.yaml: not one of its joints is there"):
+    with pytest.raises(LimitsError, match=r"l\.yaml, joints: not one of its joints is there"):
         convert(LimitSet(joints=tuple(joints[2:])), Format.URDF, into=Base(base), lossy=True, file="l.yaml")
 
 
@@ -341,7 +341,7 @@ def test_joints_without_names_are_put_in_by_their_order() -> None:
     two = LimitSet(joints=sets.URDF.joints[:2])
     converted = convert(sets.KINOVA, Format.URDF, into=Base(convert(two, Format.URDF).data), lossy=True)
     assert [joint.limits.velocity for joint in read_limits(converted.data).joints] == [0.5, 0.0]
-    with pytest.raises(LimitsError, match="not one of its joints"):
+    with pytest.raises(LimitsError, match=r"not one of its joints is there.*no names, give them some"):
         convert(sets.KINOVA, Format.URDF, into=Base(convert(sets.URDF, Format.URDF).data), lossy=True)
     named = read_limits(convert(sets.KINOVA, Format.KINOVA).data, names=["slide", "shoulder"])
     converted = convert(named, Format.URDF, into=Base(convert(two, Format.URDF).data), lossy=True)

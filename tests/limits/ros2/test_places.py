@@ -83,3 +83,13 @@ def test_other_negative_numbers_stay_refused() -> None:
     store = ParameterStore.read("joint_limits: {hip: {has_acceleration_limits: true, max_acceleration: -1.0}}")
     with pytest.raises(LimitsError, match="is negative"):
         load_joint_limits(["hip"], store)
+
+
+def test_a_key_with_a_mistake_is_told_with_the_right_one() -> None:
+    store = ParameterStore.read("joint_limits: {hip: {has_position_limit: true, max_effort: 2.5, colour: red}}")
+    load_joint_limits(["hip"], store)
+    assert [(note.key, note.reason.partition("; ")[2], note.weight) for note in store.diagnostics] == [
+        ("max_effort", "", Weight.LOSS),
+        ("has_position_limit", "did you mean has_position_limits?", Weight.NOTE),
+        ("colour", "", Weight.NOTE),
+    ]
