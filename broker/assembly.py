@@ -5,9 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from broker import self_description
+from broker.accept.acceptor import Acceptor
+from broker.accept.acks import Acks
 from broker.accept.denials import Denials
 from broker.accept.intake import Intake, marker_levels
 from broker.accept.orders import Orders
+from broker.accept.quarantine import META_KEY, Quarantine
+from broker.accept.turnstile import Turnstile
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
@@ -150,3 +154,40 @@ def intake_of(link: MqttLink, presence: Presence, config: LinkConfig, topics: To
     """What requests come in by; its markers stand where the access rules let every user publish."""
     levels = marker_levels(config.user, config.client_id)
     return Intake(link, presence, "/".join((topics.request_filter.removesuffix("/#"), *levels, "")))
+
+
+class Acceptance(NamedTuple):
+    """What decides requests, what acknowledges them, and what takes them in and picks the next one."""
+
+    acceptor: Acceptor
+    acks: Acks
+    turnstile: Turnstile
+
+
+def acceptance_of(
+    intake: Intake,
+    ledger: Ledger,
+    replies: Replies,
+    settler: Settler,
+    queues: Queues,
+    presence: Presence,
+    access: Access,
+    reconciler: Reconciler,
+    loaded: Loaded,
+    sessions: dict[str, ArmSession],
+    settings: Settings,
+    topics: Topics,
+) -> Acceptance:
+    """Stage 1."""
+    acks = Acks(intake)
+    quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
+    acceptor = Acceptor(
+        acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
+        orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
+        settings=settings, topics=topics, next_request=loaded.next_request_n,
+    )  # fmt: skip
+    turnstile = Turnstile(
+        intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,
+        queues=queues, presence=presence, sessions=sessions, settings=settings, topics=topics,
+    )  # fmt: skip
+    return Acceptance(acceptor, acks, turnstile)

@@ -13,6 +13,8 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
     {
         "request_dropped": "messages below req/ with a wrong number of levels, or a user or connection that is no name;"
         " there is nowhere to answer them",
+        "rate_limited": "requests of users that sent more than they may; answered with rate_limited",
+        "rate_limited_unanswered": "requests beyond the answered ones of such users; acknowledged, nothing else",
         "request_failed": "requests on which the service itself failed; answered with internal",
         "request_refused": "requests that were answered with a refusal, of whatever kind",
         "row_damaged": "rows of the store that were not what was written; none was used",

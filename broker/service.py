@@ -8,8 +8,6 @@ from functools import partial
 import structlog
 
 from broker import recovery
-from broker.accept.acceptor import Acceptor
-from broker.accept.quarantine import META_KEY, Quarantine
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages
@@ -17,11 +15,12 @@ from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.assembly import (
+    Acceptance,
+    acceptance_of,
     access_of,
     intake_of,
     keep_doubts,
     ledger_of,
-    orders_of,
     readback_of,
     reconciler_of,
     settler_of,
@@ -109,20 +108,16 @@ class Service:
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities = self._access.authorities
         self._readback = self._readback_of()
-        self._acceptor, self._fleet_change = self._acceptor_of(replies), FleetChange(self._parts())
+        self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
 
     def _readback_of(self) -> ReadBack:
         read = partial(reading_link, self._make_link, self._link_config(), self._topics)
         return readback_of(read, self._settings, self._topics, self._ledger, self.sessions, self._announcer)
 
-    def _acceptor_of(self, replies: Replies) -> Acceptor:
-        ledger, loaded = self._ledger, self._loaded
-        return Acceptor(
-            intake=self._intake, ledger=ledger, replies=replies, settler=self._settler,
-            orders=orders_of(ledger, self._access, self._settler.parking, self._reconciler), notices=self._notices,
-            quarantine=Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean),
-            denials=self._access.denials,
-            sessions=self.sessions, settings=self._settings, topics=self._topics, next_request=loaded.next_request_n,
+    def _acceptance(self) -> Acceptance:
+        return acceptance_of(
+            self._intake, self._ledger, self._replies, self._settler, self._queues, self._presence, self._access,
+            self._reconciler, self._loaded, self.sessions, self._settings, self._topics,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues
@@ -166,7 +161,7 @@ class Service:
 
         What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
         """
-        self._acceptor.follow(checked.settings)
+        self._stage_1.turnstile.follow(checked.settings)
         self._settings = await self._fleet_change.follow(self._settings, checked)
         return self._settings
 
@@ -201,8 +196,8 @@ class Service:
         await self._first_contact()
         tellers = (self._counters.tell, self._access.denials.tell, self._store.reserve.watch)
         self._keep_running((
-            ("accept", self._acceptor.run()),
-            ("acknowledge", self._acceptor.acknowledge()),
+            ("accept", self._stage_1.turnstile.run()),
+            ("acknowledge", self._stage_1.acks.run()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
             ("each hour", each_hour(self._store, self._clock, self._readback)),
@@ -233,7 +228,7 @@ class Service:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A background task that ends ends the run."""
-        if not task.cancelled() and task.exception() is None and not self._acceptor.closing:
+        if not task.cancelled() and task.exception() is None and not self._stage_1.acceptor.closing:
             self._tasks.create_task(_fail(f"{task.get_name()} ended"))
 
     async def close(self, *, drain: bool) -> None:
@@ -241,7 +236,8 @@ class Service:
 
         When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
         """
-        self._acceptor.closing = True
+        self._stage_1.acceptor.closing = True
+        self._stage_1.turnstile.close()
         drain = drain and self._opened and self._store.error is None
         for task in self._own:
             if task.get_name() == "accept" or not drain:
@@ -254,7 +250,7 @@ class Service:
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):
             text = "the disk of the store is full. Nothing was changed; send the same request again"
-            self._acceptor.refuse_uncommitted(BrokerError("store_unavailable", text))
+            self._stage_1.acceptor.refuse_uncommitted(BrokerError("store_unavailable", text))
             await self._flush()
         self._end_work()
         await self._link.close(will=not drain)

@@ -36,6 +36,11 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     warnings: tuple[Warned, ...] = ()
     named: frozenset[str] | None = None
 
+    @property
+    def tightens(self) -> bool:
+        """Whether no component gets looser, and not all stay as they are."""
+        return not self.loosening and not self.unchanged
+
 
 class OpenHandle(msgspec.Struct, frozen=True, gc=False):
     """Open a notification handle of a topic, `config` or `mode`."""

@@ -20,7 +20,7 @@ from handlers import (
     simulation,
     trajectory_check,
 )
-from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
+from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from handlers.rpc import Access, Guard, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
 from schema.joint_items import (
@@ -128,6 +128,15 @@ RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _r
 
 HELD_METHODS = frozenset(name for name, row in RPC_TABLE.items() if row.item and ITEMS[row.item].held_by_service)
 """Methods of the items that the service itself holds."""
+MAY_TIGHTEN = frozenset(
+    name
+    for name, row in RPC_TABLE.items()
+    if row.access is Access.WRITE
+    and row.item
+    and ITEMS[row.item].order is not Order.UNORDERED
+    and not name.startswith(("Reset", "Clear"))
+)
+"""Methods whose changes can tighten limits; those of others are loosenings or have no direction."""
 SERVICE_METHODS = HELD_METHODS | {
     "SetControlMode",
     "GetHistory",

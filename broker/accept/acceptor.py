@@ -1,11 +1,12 @@
 """Stage 1: a message becomes a decision, a commit and an acknowledgement; the one error boundary of requests."""
 
-import asyncio
+import contextlib
 from collections import deque
 from functools import partial
 
 import structlog
 
+from broker.accept.acks import Acks
 from broker.accept.admission import (
     check_lock,
     check_options,
@@ -16,23 +17,21 @@ from broker.accept.admission import (
     request_of,
 )
 from broker.accept.ages import check_age, expiry_us
-from broker.accept.arrival import Arrival, decode, presumed_codec
+from broker.accept.arrival import Arrival, decode_once
 from broker.accept.denials import Denials
-from broker.accept.intake import Intake
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.orders import Orders
-from broker.accept.quarantine import STARTS, Quarantine
+from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Waiter, job_of
-from broker.link.mqtt_link import InboundMessage
 from broker.publish.notices import Notices
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
 from broker.settings import Settings, Users
 from broker.settle.settler import Settler
 from broker.store.rows import RequestRow
-from broker.topics import Topics, user_of
+from broker.topics import Topics
 from handlers.arm_state import ArmState
 from handlers.authority import checked
 from handlers.outcome import Answer, Outcome, Proposal, Restoration
@@ -49,12 +48,12 @@ _NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 
 
 class Acceptor:
-    """Decides every request in the order of arrival; never waits for an arm."""
+    """Decides every request in the order in which it is given; never waits for an arm."""
 
     def __init__(
         self,
         *,
-        intake: Intake,
+        acks: Acks,
         ledger: Ledger,
         replies: Replies,
         settler: Settler,
@@ -67,7 +66,7 @@ class Acceptor:
         topics: Topics,
         next_request: int,
     ) -> None:
-        self._intake = intake
+        self._acks = acks
         self._ledger, self._replies, self._settler = ledger, replies, settler
         self._orders, self._notices, self._quarantine = orders, notices, quarantine
         self._known_ids = KnownIds(ledger.store)
@@ -78,41 +77,23 @@ class Acceptor:
         self._next_request = next_request
         self._open: deque[Arrival] = deque()
         """Decided, but not committed yet; oldest first."""
-        self._to_ack: list[InboundMessage] = []
-        self._ack_wanted = asyncio.Event()
         self.closing = False
 
-    async def run(self) -> None:
-        """Accept messages until the link is closed."""
-        async for batch in self._intake.batches():
-            for message in batch:
-                if not self._quarantine.suspects(message) or await self._quarantine.begin(message):
-                    self.accept(message)
-                else:
-                    text = f"the service ended {STARTS} times on this message"
-                    self.accept(message, BrokerError("quarantined", text))
+    def accept(self, arrival: Arrival) -> None:
+        """Decide one message; its acknowledgement follows the commit of the decision."""
+        clock = self._ledger.clock
+        arrival.at_us, arrival.now_s = clock.now_us(), clock.monotonic()
+        self._open.append(arrival)
+        self._decide_or_refuse(arrival)
+        self._ledger.after_commit(self._committed)
 
-    async def acknowledge(self) -> None:
-        """Acknowledge what is decided durably, in order; runs beside `run`."""
-        while True:
-            await self._ack_wanted.wait()
-            self._ack_wanted.clear()
-            messages, self._to_ack = self._to_ack, []
-            await self._intake.ack(messages)
-
-    def accept(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
-        """Decide one message, or refuse it unread; its acknowledgement follows the commit of the decision."""
-        topic = self._topics.parse_request(message.topic)
-        if topic is None or (message.retain and not message.payload):
-            if message.payload or not message.retain:
-                self._ledger.counters.add("request_dropped", user_of(message.topic, self._topics))
-            self._ledger.after_commit(partial(self._ack, message))
-        else:
-            codec, clock = presumed_codec(message.content_type), self._ledger.clock
-            arrival = Arrival(message, topic, clock.now_us(), codec, now_s=clock.monotonic())
-            self._open.append(arrival)
-            self._decide_or_refuse(arrival, barred)
-            self._ledger.after_commit(self._committed)
+    def limit(self, arrival: Arrival, error: BrokerError) -> None:
+        """Answer a request that is not decided, for its user sends too much; nothing of it is stored."""
+        arrival.rpc = RPC_TABLE.get(arrival.topic.method)
+        with contextlib.suppress(Exception):  # whatever is wrong with it: its id is wanted, if there is one
+            decode_once(arrival)
+        self._replies.owe(arrival.topic.user)
+        self._give(arrival, self._refusal(arrival, error))
 
     def follow(self, settings: Settings) -> None:
         """Decide by these settings from now on."""
@@ -126,17 +107,14 @@ class Acceptor:
 
     def _committed(self) -> None:
         """The oldest open decision is committed."""
-        message = self._open.popleft().message
-        self._quarantine.passed(message)
-        self._ack(message)
+        arrival = self._open.popleft()
+        self._quarantine.passed(arrival.message)
+        if arrival.ticket is not None:
+            self._acks.done(arrival.ticket)
 
-    def _ack(self, message: InboundMessage) -> None:
-        self._to_ack.append(message)
-        self._ack_wanted.set()
-
-    def _decide_or_refuse(self, arrival: Arrival, barred: BrokerError | None) -> None:
+    def _decide_or_refuse(self, arrival: Arrival) -> None:
         try:
-            self._decide(arrival, barred)
+            self._decide(arrival)
         except BrokerError as error:
             self._refuse(arrival, error)
         except Exception:
@@ -144,12 +122,12 @@ class Acceptor:
             log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
             self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
 
-    def _decide(self, arrival: Arrival, barred: BrokerError | None) -> None:
+    def _decide(self, arrival: Arrival) -> None:
         """All checks in their order, then the handler, then what its outcome asks for."""
-        if barred is not None:
-            raise barred
+        if arrival.barred is not None:
+            raise arrival.barred
         arrival.rpc = RPC_TABLE.get(arrival.topic.method)
-        decode(arrival)
+        decode_once(arrival)
         self._notices.touch(arrival.topic.user, arrival.topic.conn)
         if arrival.remembered and self._repeated(arrival):
             return
@@ -175,6 +153,7 @@ class Acceptor:
         elif isinstance(outcome, Proposal | Restoration):
             check_age(arrival, outcome)
             self._change(arrival, session, request, outcome, expires_us)
+            arrival.tightened = isinstance(outcome, Proposal) and outcome.tightens
         else:
             self._order(arrival, session, request, outcome)
 

@@ -5,6 +5,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from broker.accept.acks import Ticket
 from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics, is_name
@@ -47,6 +48,21 @@ class Arrival:
     age_unknown: str = ""
     """Why nobody knows how old it is; empty if that is known, or was not asked."""
     warnings: list[Warned] = field(default_factory=list)
+    ticket: Ticket | None = None
+    """Its place in the order of acknowledgements."""
+    cost: float = 1.0
+    """What it takes of its user's share: an ordinary request 1, a long one more."""
+    barred: BrokerError | None = None
+    """Why it is refused unread."""
+    tightens: bool | None = None
+    """Whether it would tighten limits, where somebody looked."""
+    exempt: bool = False
+    """Whether it was taken beyond its user's rate, because it tightens."""
+    tightened: bool = False
+    """Whether it was accepted and tightens limits."""
+    tried: bool = False
+    wrong: BrokerError | None = None
+    """Whether it was decoded, and what was wrong."""
 
     @property
     def shown_id(self) -> str:
@@ -80,13 +96,29 @@ class Arrival:
             if given and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
                 self.warnings.append(Warned("RESPONSE_TOPIC_IGNORED", text))
-        return Address(topic, self.message.correlation, self.codec.name)
+        return Address(topic, self.message.correlation, self.codec.name, self.topic.user)
 
 
 def presumed_codec(content_type: str) -> Codec:
     """The codec for a reply to what may not be decodable: that of the Content Type if known, else JSON."""
     known = CODECS.get(content_type.partition(";")[0].strip().lower())
     return known if known is not None else CODECS["application/json"]
+
+
+def decode_once(arrival: Arrival) -> None:
+    """As `decode`; what was decoded before is not decoded again.
+
+    Raises:
+        BrokerError: as `decode`, each time.
+    """
+    if not arrival.tried:
+        try:
+            decode(arrival)
+        except BrokerError as error:
+            arrival.wrong = error
+        arrival.tried = True
+    if arrival.wrong is not None:
+        raise arrival.wrong
 
 
 def decode(arrival: Arrival) -> None:

@@ -75,6 +75,8 @@ class ArmSession:
     running: bool = False
     resting: bool = False
     """Whether the queue stands although there may be work: the settings of the arm change."""
+    with_arm: bool = False
+    """Whether the arm is waited for, and not the service."""
     busy_with: ChangeJob | None = None
     """The change whose command may be with the arm."""
 

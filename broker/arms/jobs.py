@@ -30,11 +30,12 @@ class Phase(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class Address:
-    """Where a reply goes, and how it is encoded."""
+    """Where a reply goes, and how it is encoded; `user` is who waits for it, empty after a start."""
 
     topic: str
     correlation: bytes
     codec: str
+    user: str = ""
 
 
 @dataclass(slots=True, eq=False)

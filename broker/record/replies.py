@@ -102,9 +102,23 @@ class Replies:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self.owed: dict[str, int] = {}
+        """How many requests of each user that came in have no reply yet."""
+
+    def owe(self, user: str) -> None:
+        """A request came in that will have a reply."""
+        self.owed[user] = self.owed.get(user, 0) + 1
+
+    def _gave(self, user: str) -> None:
+        left = self.owed.get(user, 0) - 1
+        if left > 0:
+            self.owed[user] = left
+        else:
+            self.owed.pop(user, None)
 
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
+        self._gave(address.user)
         codec = CODEC_BY_NAME[address.codec]
         self._ledger.outbox.send(
             Publication(

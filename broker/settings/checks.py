@@ -23,6 +23,7 @@ from broker.topics import Topics, is_name
 from limits.stack.joints import QUANTITIES
 
 LARGEST_RESERVE_MIB = 65_536
+MOST_RATE = 1_000_000
 IDENTITIES = ("server-acl", "none")
 QUEUE_MOST = 10_000
 CLIENT_ID_MOST = 128
@@ -42,6 +43,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     yield from _mqtt_faults(settings)
     yield from client_faults(settings)
     yield from lock_faults(settings)
+    yield from _rate_faults(settings)
     if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
         text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
         yield Fault(("sim", "latency_ms"), text)
@@ -74,6 +76,17 @@ def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
             "is not on loopback and identity is 'none': set mqtt.identity = 'server-acl' once the server proves users"
         )
         yield Fault(("mqtt", "url"), f"mqtt.url: {host!r} {text}, or mqtt.allow_unproven_remote = true")
+
+
+def _rate_faults(settings: Settings) -> Iterator[Fault]:
+    places: list[tuple[KeyPath, float | None, float | None]] = [(("rates",), settings.rates.rate, settings.rates.burst)]
+    places += [(("clients", name), client.rate, client.burst) for name, client in settings.clients.items()]
+    for path, rate, burst in places:
+        where = ".".join(map(str, path))
+        if rate is not None and not 0 <= rate <= MOST_RATE:
+            yield Fault((*path, "rate"), f"{where}.rate: {rate:g} is not between 0 (without bound) and {MOST_RATE:,}")
+        if burst is not None and not 1 <= burst <= MOST_RATE:
+            yield Fault((*path, "burst"), f"{where}.burst: {burst:g} is not between 1 and {MOST_RATE:,}")
 
 
 def _default_faults(settings: Settings) -> Iterator[Fault]:

@@ -73,17 +73,27 @@ class SimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_ms: float = 25.0
 
 
+class RateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much each user may ask for: requests a second (0 = without bound), and how many at once."""
+
+    rate: float = 2000.0
+    burst: float = 1000.0
+
+
 class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One user, or "*" for those without an entry; what an entry leaves out counts as "*" says.
 
     `clock = "none"` ignores its issued_at; `rights` are what it may do beside reading (absent: write), `arms` with
     which arms: ids, or patterns with `*` and `?` (absent: all); `replies = "short"` is for clients of little memory.
+    `rate` and `burst` take the place of those of `[rates]`.
     """
 
     clock: str = ""
     arms: tuple[str, ...] | None = None
     rights: tuple[str, ...] | None = None
     replies: str = ""
+    rate: float | None = None
+    burst: float | None = None
 
 
 class LockSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: CheckSettings = CheckSettings()
     audit: AuditSettings = AuditSettings()
     sim: SimSettings = SimSettings()
+    rates: RateSettings = RateSettings()
     clients: dict[str, ClientSettings] = {}
     locks: LockSettings = LockSettings()
     arm_defaults: ArmDefaults = ArmDefaults()

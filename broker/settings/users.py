@@ -38,6 +38,7 @@ class Users:
         self._anybody = self._entries.pop(ANYBODY, ClientSettings())
         self._anybodys = self._grants.pop(ANYBODY, NO_GRANT)
         self._accounts = arms
+        self._rates = settings.rates
         self.any_short = any(entry.replies == SHORT for entry in (self._anybody, *self._entries.values()))
         """Whether anybody gets short replies."""
 
@@ -55,6 +56,12 @@ class Users:
     def wants_short(self, user: str) -> bool:
         """Whether a user gets short replies."""
         return self._entries.get(user, self._anybody).replies == SHORT
+
+    def rate(self, user: str) -> tuple[float, float]:
+        """What a user may ask for: requests a second (0 = without bound), and at once."""
+        entry, rates = self._entries.get(user, self._anybody), self._rates
+        rate = rates.rate if entry.rate is None else entry.rate
+        return rate, rates.burst if entry.burst is None else entry.burst
 
     @property
     def nobody_writes(self) -> bool:
@@ -84,6 +91,8 @@ def _whole(entry: ClientSettings, anybody: ClientSettings | None) -> ClientSetti
         arms=entry.arms if entry.arms is not None else default.arms,
         rights=entry.rights if entry.rights is not None else default.rights,
         replies=entry.replies or default.replies,
+        rate=entry.rate if entry.rate is not None else default.rate,
+        burst=entry.burst if entry.burst is not None else default.burst,
     )
 
 

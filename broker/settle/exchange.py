@@ -40,6 +40,7 @@ class Exchange:
             ArmRefusedError: the arm took nothing.
             ArmAwayError: nothing was sent.
         """
+        session.with_arm = True
         try:
             return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:
@@ -49,6 +50,8 @@ class Exchange:
         except ArmAwayError:
             self.lost(session)
             raise
+        finally:
+            session.with_arm = False
 
     async def judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> tuple[Message, Ending]:
         """Read back and tell how the change ended; what looks refused is read once more.
@@ -79,6 +82,13 @@ class Exchange:
         Raises:
             EndedError: the change was ended meanwhile.
         """
+        session.with_arm = True
+        try:
+            return await self._until_read(session, job)
+        finally:
+            session.with_arm = False
+
+    async def _until_read(self, session: ArmSession, job: ChangeJob) -> Message:
         delay_s = READ_RETRY_FIRST_S
         while True:
             session.back.clear()

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
+from broker.settle.turns import Turns
 
 
 class Worker(Protocol):
@@ -30,8 +31,10 @@ class Queues:
         self._tasks = tasks
         self._worker: Worker | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._busy: dict[str, ArmSession] = {}
         self._idle = asyncio.Event()
         self._idle.set()
+        self.turns = Turns()
 
     def serve(self, worker: Worker) -> None:
         """Who does the jobs."""
@@ -47,12 +50,13 @@ class Queues:
 
     def kick(self, session: ArmSession) -> None:
         """See to it that the queue of an arm runs."""
-        if session.running or session.resting or not session.jobs or self._worker is None:
+        if session.arm in self._running or session.resting or not session.jobs or self._worker is None:
             return
         session.running = True
         self._idle.clear()
         task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
         self._running[session.arm] = task
+        self._busy[session.arm] = session
 
     async def rest(self, session: ArmSession, within_s: float) -> Job | None:
         """Let the queue of an arm stand until `wake`: after the job at hand, which is given up after a while.
@@ -80,6 +84,15 @@ class Queues:
         """Whether the queue of any arm runs."""
         return bool(self._running)
 
+    def waiting_for_arms(self, user: str) -> int:
+        """How many changes of a user wait because an arm has not answered yet."""
+        return sum(
+            isinstance(job, ChangeJob) and job.author.user == user
+            for session in self._busy.values()
+            if session.with_arm
+            for job in session.jobs
+        )
+
     async def idle(self) -> None:
         """Wait until no queue runs."""
         await self._idle.wait()
@@ -93,14 +106,26 @@ class Queues:
     async def _run(self, session: ArmSession, worker: Worker) -> None:
         try:
             while session.jobs and not session.resting:
+                await self._turn_of(session)
+                if not session.jobs or session.resting:
+                    break
                 job = session.jobs[0]
                 await _do(session, job, worker)
                 session.jobs.remove(job)
         finally:
             session.running = False
-            del self._running[session.arm]
+            del self._running[session.arm], self._busy[session.arm]
             if not self._running:
                 self._idle.set()
+
+    async def _turn_of(self, session: ArmSession) -> None:
+        """Wait until the first job of an arm may begin; until then it is one that waits."""
+        job = session.jobs[0]
+        session.running = False
+        try:
+            await self.turns.take(job.author.user if isinstance(job, ChangeJob) else "")
+        finally:
+            session.running = True
 
 
 async def _do(session: ArmSession, job: Job, worker: Worker) -> None:

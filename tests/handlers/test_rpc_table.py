@@ -7,7 +7,7 @@ import pytest
 from handlers import rpc_table
 from handlers.config_items import ITEMS
 from handlers.rpc import Access, Guard
-from handlers.rpc_table import HELD_METHODS, RPC_TABLE, SERVICE_METHODS, reply_message
+from handlers.rpc_table import HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
 from schema.messages import JointSpeedSoftLimits
 
 KINOVA = [
@@ -96,6 +96,14 @@ def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
     assert guards[Guard.HOLD] == held - guards[Guard.LOCK]
     assert guards[Guard.AUTHORITY] == WRITES - UNGUARDED - held
     assert guards[Guard.NONE] >= UNGUARDED
+
+
+def test_methods_that_can_tighten_are_pinned() -> None:
+    assert {
+        "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "SetDesiredLinearTwist", "SetJointAccelerationSoftLimits",
+        "SetJointSpeedSoftLimits", "SetTwistAngularSoftLimit", "SetTwistLinearSoftLimit",
+        "SetJointLimit", "SetJointLimits", "SetJointParameters", "SetJointSafety",
+    } == MAY_TIGHTEN  # fmt: skip
 
 
 def test_methods_in_degrees_and_radians_are_pinned() -> None:

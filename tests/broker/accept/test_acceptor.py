@@ -85,10 +85,10 @@ def test_a_copy_in_the_same_batch_waits_for_the_same_outcome(tmp_path: Path) -> 
 
 def test_after_the_end_of_acceptance_the_same_id_counts_later(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
-        plant.service._acceptor.closing = True
+        plant.service._stage_1.acceptor.closing = True
         reply = await plant.call("r1", SET, VALUE, id="late")
         assert (reply["error"]["kind"], reply["error"]["retry"]) == ("shutting_down", "same_id")
-        plant.service._acceptor.closing = False
+        plant.service._stage_1.acceptor.closing = False
         assert (await plant.call("r1", SET, VALUE, id="late"))["stage"] == "applied"
 
     play(tmp_path, scenario)

@@ -141,7 +141,7 @@ def test_everything_wrong_with_a_file_is_told_at_once_with_lines(tmp_path: Path)
 def test_keys_and_types_are_looked_at_before_what_values_mean(tmp_path: Path) -> None:
     faults = faults_of(tmp_path / "fleet.toml", FILE.replace("clock", "clok").replace("queue = 0", 'queue = "0"'))
     assert faults == [
-        "fleet.toml:8: clients.ann.clok: no such setting; known here are clock, arms, rights, replies",
+        "fleet.toml:8: clients.ann.clok: no such setting; known here are clock, arms, rights, replies, rate, burst",
         "fleet.toml:11: arm_defaults.queue: expected `int`, got `str`",
     ]
 
@@ -177,3 +177,12 @@ def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path, data: bytes, why:
 def test_a_wrong_url_is_told(tmp_path: Path) -> None:
     [fault] = faults_of(tmp_path / "fleet.toml", '[mqtt]\nurl = "mqtt://[::1"\n')
     assert fault.startswith("fleet.toml:2: mqtt.url: 'mqtt://[::1': Invalid")
+
+
+def test_rates_that_cannot_be_are_told(tmp_path: Path) -> None:
+    text = "[rates]\nrate = -1\nburst = 0.5\n[clients.ann]\nrate = 2000000\nburst = 10\n"
+    assert faults_of(tmp_path / "fleet.toml", text) == [
+        "fleet.toml:2: rates.rate: -1 is not between 0 (without bound) and 1,000,000",
+        "fleet.toml:3: rates.burst: 0.5 is not between 1 and 1,000,000",
+        "fleet.toml:5: clients.ann.rate: 2e+06 is not between 0 (without bound) and 1,000,000",
+    ]

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""One user floods the service: how much later are the others answered, and for how long?
+
+Starts a Mosquitto with the shipped `max_inflight_messages 100` and the service with 20 simulated arms at latency 0.
+Each trial: a quiet time, then a flood by one user, then the time after it. Meanwhile another user sends changes at a
+steady pace, and two connections, one of a third user and one of the flooder's own, tighten a limit step by step. Prints
+p50 and p99 of the other user, their ratio to the quiet time, what became of the tightenings, and how long after the end
+of the flood its last reply came.
+
+    bench/flood.py [--trials 5] [--seconds 12] [--kinds write,read,unknown] [--rates 2400,4400]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiomqtt
+
+from broker.client import ArmClient
+from broker.client.errors import ClientError, NoReplyError, RefusedError
+
+ARMS = 20
+PACE = 20.0
+"""Requests a second of the other user."""
+TIGHTEN_PACE = 4.0
+QUIET_S = 6.0
+AFTER_S = 3.0
+RATIO, BACKLOG_S = 3.0, 5.0
+"""What the p99 of others may grow to, and how long a flood may be felt after its end."""
+FLOODER, OTHER, THIRD = "flooder", "other", "third"
+ROOT = "armbroker/v1"
+CONFIG = """listener {port} 127.0.0.1
+allow_anonymous true
+set_tcp_nodelay true
+max_inflight_messages {inflight}
+max_queued_messages 100000
+log_type error
+"""
+ITEM = "twist_linear_soft_limit"
+
+
+# ---------------------------------------------------------------------- the others
+
+
+@dataclass
+class Seen:
+    """What a trial came to: latencies in ms of the other user, and what became of tightenings and of the flood."""
+
+    quiet: list[float] = field(default_factory=list)
+    flooded: list[float] = field(default_factory=list)
+    unanswered: int = 0
+    refused: list[str] = field(default_factory=list)
+    tightened: dict[str, int] = field(default_factory=lambda: dict.fromkeys((THIRD, FLOODER), 0))
+    not_tightened: list[str] = field(default_factory=list)
+    sent: int = 0
+    replies: int = 0
+    accepted: int = 0
+    backlog_s: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How much the p99 grew."""
+        return share(self.flooded, 0.99) / share(self.quiet, 0.99) if self.quiet and self.flooded else 0.0
+
+
+def share(values: list[float], part: float) -> float:
+    """A percentile."""
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))]
+
+
+async def ask(client: ArmClient, arm: str, times: list[float], seen: Seen) -> None:
+    """One change of the other user, timed."""
+    begin = time.perf_counter()
+    params = {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": [10.0 + random.random() * 50] * 7}
+    try:
+        await client.call(arm, "SetJointSpeedSoftLimits", params, timeout=60.0)
+    except NoReplyError:
+        seen.unanswered += 1
+    except RefusedError as refused:
+        seen.refused.append(refused.kind)
+    times.append((time.perf_counter() - begin) * 1e3)
+
+
+async def paced(client: ArmClient, seconds: float, times: list[float], seen: Seen) -> None:
+    """Open loop, over all arms."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(int(PACE * seconds)):
+            await asyncio.sleep(max(0.0, start + number / PACE - loop.time()))
+            tasks.create_task(ask(client, f"sim-{number % ARMS:04d}", times, seen))
+
+
+async def tighten(client: ArmClient, who: str, arm: str, seconds: float, seen: Seen) -> None:
+    """Tighten an angular limit step by step, one after the other."""
+    loop = asyncio.get_running_loop()
+    end, number = loop.time() + seconds, 0
+    while loop.time() < end:
+        number += 1
+        params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": round(50.0 - 0.1 * number, 3)}
+        try:
+            await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=10.0)
+            seen.tightened[who] += 1
+        except ClientError as error:
+            seen.not_tightened.append(f"{who}: {error}")
+        await asyncio.sleep(1 / TIGHTEN_PACE)
+
+
+async def loosen(client: ArmClient, arm: str) -> None:
+    """Where the tightening begins."""
+    params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": 50.0}
+    await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=60.0)
+
+
+class Listener:
+    """Counts the replies to the flood, and knows when the last one came."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.count = 0
+        self.accepted = 0
+        self.last_s = 0.0
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        async with aiomqtt.Client(
+            "127.0.0.1", self._port, identifier="listener", max_queued_incoming_messages=0
+        ) as client:
+            await client.subscribe(f"{ROOT}/res/{FLOODER}/+/+", qos=1)
+            async for message in client.messages:
+                if "/own/" in message.topic.value:
+                    continue
+                self.count += 1
+                self.accepted += isinstance(message.payload, bytes) and b'"ok":true' in message.payload
+                self.last_s = time.perf_counter()
+
+    async def quiet(self, since_s: float) -> None:
+        """Wait until nothing came for a while."""
+        while (left_s := AFTER_S + max(since_s, self.last_s) - time.perf_counter()) > 0:  # noqa: ASYNC110 - by turns
+            await asyncio.sleep(left_s)
+
+
+async def trial(port: int, kind: str, rate: float, seconds: float, tag: str) -> Seen:
+    """A quiet time, a flood, and the time after it."""
+    seen = Seen()
+    url = f"mqtt://127.0.0.1:{port}"
+    listener = Listener(port)
+    async with (
+        ArmClient(url, user=OTHER, conn="other-1") as other,
+        ArmClient(url, user=THIRD, conn="third-1") as third,
+        ArmClient(url, user=FLOODER, conn="own") as own,
+        asyncio.TaskGroup() as tasks,
+    ):
+        listening = tasks.create_task(listener.run())
+        await paced(other, 1.0, [], seen)
+        await loosen(third, "sim-0000")
+        await loosen(own, "sim-0001")
+        await paced(other, QUIET_S, seen.quiet, seen)
+        flooder = Path(__file__).with_name("flooder.py")
+        command = [sys.executable, str(flooder), str(port), str(rate), str(seconds), kind, tag, str(ARMS)]
+        flooding = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+        async with asyncio.TaskGroup() as others:
+            others.create_task(paced(other, seconds, seen.flooded, seen))
+            others.create_task(tighten(third, THIRD, "sim-0000", seconds, seen))
+            others.create_task(tighten(own, FLOODER, "sim-0001", seconds, seen))
+        out, _ = await flooding.communicate()
+        seen.sent, ended_s = int(out), time.perf_counter()
+        await listener.quiet(ended_s)
+        seen.replies, seen.accepted = listener.count, listener.accepted
+        seen.backlog_s = max(0.0, listener.last_s - ended_s)
+        listening.cancel()
+    return seen
+
+
+# ---------------------------------------------------------------------- the whole
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], log: Path) -> Iterator[int]:
+    """A child process for the time of the block; its number."""
+    with log.open("wb") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out)
+    try:
+        yield child.pid
+    finally:
+        child.terminate()
+        child.wait(60)
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def run(trials: int, kinds: list[str], rates: list[float], seconds: float, inflight: int) -> int:
+    """All trials on one service; 1 when a bound is broken."""
+    mosquitto = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    if mosquitto is None:
+        print("mosquitto is not installed: apt install mosquitto", file=sys.stderr)
+        return 2
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    missed = 0
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        place = Path(name)
+        (place / "mosquitto.conf").write_text(CONFIG.format(port=port, inflight=inflight))
+        server = stack.enter_context(running([mosquitto, "-c", str(place / "mosquitto.conf")], place / "mosquitto.log"))
+        time.sleep(0.5)
+        command = [
+            sys.executable,
+            "-m",
+            "broker",
+            "run",
+            "--mqtt",
+            f"mqtt://127.0.0.1:{port}",
+            "--data",
+            f"{place}/data",
+        ]
+        command += ["--sim", str(ARMS), "--sim-latency", "0"]
+        service = stack.enter_context(running(command, place / "service.log"))
+        for number in range(trials):
+            kind, rate = kinds[number % len(kinds)], rates[number % len(rates)]
+            before_s = cpu_s(service), cpu_s(server)
+            seen = asyncio.run(trial(port, kind, rate, seconds, f"t{number}"))
+            spent_s = cpu_s(service) - before_s[0], cpu_s(server) - before_s[1]
+            missed += not show(kind, seen, spent_s)
+        print((place / "service.log").read_text()[-300:], file=sys.stderr)
+    return int(missed > 0)
+
+
+def show(kind: str, seen: Seen, spent_s: tuple[float, float]) -> bool:
+    """Print a trial; whether it kept the bounds."""
+    print(
+        f"{kind:8} {seen.sent:6} sent  others p50 {share(seen.quiet, 0.5):5.1f} -> {share(seen.flooded, 0.5):6.1f} ms, "
+        f"p99 {share(seen.quiet, 0.99):5.1f} -> {share(seen.flooded, 0.99):6.1f} ms (x {seen.ratio:.2f}), "
+        f"most {max(seen.flooded):.0f}, n {len(seen.flooded)}; "
+        f"unanswered {seen.unanswered}, refused {len(seen.refused)}; tightened {seen.tightened[THIRD]} + "
+        f"{seen.tightened[FLOODER]}, not {len(seen.not_tightened)}; flood: {seen.replies} replies, {seen.accepted} ok, "
+        f"felt {seen.backlog_s:.1f} s after; CPU service {spent_s[0]:.1f} s, server {spent_s[1]:.1f} s"
+    )
+    kept = seen.ratio <= RATIO and seen.backlog_s <= BACKLOG_S
+    return kept and not (seen.unanswered or seen.refused or seen.not_tightened)
+
+
+def main() -> int:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=12.0)
+    parser.add_argument("--kinds", default="write,read,unknown")
+    parser.add_argument("--rates", default="2400,4400")
+    parser.add_argument("--inflight", type=int, default=100, help="max_inflight_messages of the MQTT server")
+    args = parser.parse_args()
+    rates = [float(rate) for rate in args.rates.split(",")]
+    return run(args.trials, args.kinds.split(","), rates, args.seconds, args.inflight)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

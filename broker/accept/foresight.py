@@ -1,0 +1,42 @@
+"""What would come of a request, before it is its turn."""
+
+from collections.abc import Mapping
+
+from broker.accept.admission import check_lock, check_policy, check_values, method_of, only_checked, request_of
+from broker.accept.arrival import Arrival, decode_once
+from broker.arms.arm_session import ArmSession
+from broker.settings import Settings, Users
+from handlers.outcome import Proposal
+from handlers.rpc_table import MAY_TIGHTEN, RPC_TABLE
+
+
+class Foresight:
+    """Looks at requests; nothing comes of it."""
+
+    def __init__(self, sessions: Mapping[str, ArmSession], settings: Settings) -> None:
+        self._sessions = sessions
+        self.follow(settings)
+
+    def follow(self, settings: Settings) -> None:
+        """Judge by these settings from now on."""
+        self._settings, self._users = settings, Users(settings)
+
+    def tightens(self, arrival: Arrival) -> bool:
+        """Whether a request would be accepted now as a change that tightens limits."""
+        topic = arrival.topic
+        session = self._sessions.get(topic.arm)
+        if session is None or arrival.barred is not None or topic.method not in MAY_TIGHTEN:
+            return False
+        arrival.rpc = RPC_TABLE[topic.method]
+        try:
+            decode_once(arrival)
+            if arrival.envelope.dry_run or only_checked(arrival, session):
+                return False
+            rpc = method_of(arrival, session, self._sessions)
+            check_policy(arrival, rpc, session, self._users)
+            check_lock(arrival, rpc, session, self._users)
+            check_values(arrival, rpc, session)
+            outcome = rpc.decide(session.state, request_of(arrival, self._settings))
+        except Exception:  # noqa: BLE001 - it is refused, or answered as any other that fails, when it is decided
+            return False
+        return isinstance(outcome, Proposal) and outcome.tightens

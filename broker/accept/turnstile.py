@@ -1,0 +1,184 @@
+"""What comes in: judged by its user's rate before it is decoded, then decided in turns that are fair to all users."""
+
+import asyncio
+from collections.abc import Mapping
+
+from broker.accept.acceptor import Acceptor
+from broker.accept.acks import Acks
+from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.backlog import Backlog
+from broker.accept.foresight import Foresight
+from broker.accept.intake import Intake
+from broker.accept.quarantine import STARTS, Quarantine
+from broker.accept.rates import Rates
+from broker.accept.shares import Shares
+from broker.arms.arm_session import ArmSession
+from broker.link.mqtt_link import InboundMessage
+from broker.presence.presence import Presence
+from broker.record.ledger import Ledger
+from broker.record.replies import Replies
+from broker.settings import Settings
+from broker.settle.queues import Queues
+from broker.topics import Topics, user_of
+from handlers.rpc_table import MAY_TIGHTEN
+from schema.errors import BrokerError
+
+COST_BYTES = 4096
+"""So many bytes of payload cost as much as a request."""
+COST_S = 0.0005
+"""So much time of deciding costs as much as a request."""
+COST_MOST = 64.0
+SLICE_S = 0.004
+"""How long messages are decided without a pause: everything else waits meanwhile."""
+AGAIN_S = 0.02
+"""How soon it is looked again whether messages may be decided."""
+AHEAD_MESSAGES, AHEAD_BYTES = 2_000, 32 * 2**20
+"""What may wait for its turn; beyond it nothing is read."""
+
+
+class Turnstile:
+    """Takes messages in, picks the next one to decide, and has them acknowledged in the order of arrival."""
+
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        ledger: Ledger,
+        acceptor: Acceptor,
+        acks: Acks,
+        replies: Replies,
+        quarantine: Quarantine,
+        queues: Queues,
+        presence: Presence,
+        sessions: Mapping[str, ArmSession],
+        settings: Settings,
+        topics: Topics,
+    ) -> None:
+        self._intake = intake
+        self._clock = ledger.clock
+        self._counters = ledger.counters
+        self._acceptor = acceptor
+        self._acks = acks
+        self._replies = replies
+        self._quarantine = quarantine
+        self._presence = presence
+        self._turns = queues.turns
+        self._backlog = Backlog(replies, queues)
+        self._topics = topics
+        self._rates = Rates(settings)
+        self._foresight = Foresight(sessions, settings)
+        self._shares = Shares(self._foresight.tightens)
+        self._bytes = 0
+        self._picking: asyncio.Handle | None = None
+        self._room = asyncio.Event()
+        self._closed = False
+
+    async def run(self) -> None:
+        """Take messages in until the link is closed."""
+        async for batch in self._intake.batches():
+            for message in batch:
+                barred: BrokerError | None = None
+                if self._quarantine.suspects(message) and not await self._quarantine.begin(message):
+                    barred = BrokerError("quarantined", f"the service ended {STARTS} times on this message")
+                self.take(message, barred)
+            while len(self._shares) >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES:
+                self._room.clear()
+                await self._room.wait()
+
+    def take(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
+        """Take one message in: let it wait for its turn, or be done with it at once.
+
+        Args:
+            message: the message.
+            barred: why it is refused unread, whatever it is.
+        """
+        ticket = self._acks.enter(message)
+        topic = self._topics.parse_request(message.topic)
+        clears = message.retain and not message.payload
+        if topic is None or clears:
+            if not clears:
+                self._counters.add("request_dropped", user_of(message.topic, self._topics))
+            self._acks.done(ticket)
+            return
+        cost = min(1.0 + len(message.payload) // COST_BYTES, COST_MOST)
+        clock, codec = self._clock, presumed_codec(message.content_type)
+        arrival = Arrival(message, topic, clock.now_us(), codec, now_s=clock.monotonic())
+        arrival.ticket, arrival.cost, arrival.barred = ticket, cost, barred
+        now_s = arrival.now_s
+        too_much = self._backlog.exceeds(topic.user, now_s)
+        if not self._rates.admits(topic.user, cost, now_s, too_much=too_much):
+            arrival.exempt = self._exempt(arrival)
+            if not arrival.exempt:
+                self._limit(arrival)
+                return
+        self._replies.owe(topic.user)
+        self._shares.put(arrival)
+        self._bytes += len(message.payload)
+        self._turns.busy = True
+        if self._picking is None and not self._closed:
+            self._picking = asyncio.get_running_loop().call_soon(self._pick)
+
+    def follow(self, settings: Settings) -> None:
+        """Judge and decide by these settings from now on."""
+        self._rates.follow(settings)
+        self._foresight.follow(settings)
+        self._acceptor.follow(settings)
+
+    def close(self) -> None:
+        """Decide nothing more: what waits is not acknowledged, and comes again."""
+        self._closed = True
+        if self._picking is not None:
+            self._picking.cancel()
+
+    def _exempt(self, arrival: Arrival) -> bool:
+        """Whether a request beyond its user's rate tightens limits, and so is taken."""
+        topic = arrival.topic
+        if topic.method not in MAY_TIGHTEN or not self._rates.exempts(topic.user, topic.conn, self._clock.monotonic()):
+            return False
+        arrival.tightens = self._foresight.tightens(arrival)
+        return arrival.tightens
+
+    def _limit(self, arrival: Arrival) -> None:
+        """Refuse a request beyond its user's rate; of many such, only some are answered."""
+        user, now_s = arrival.topic.user, self._clock.monotonic()
+        self._rates.refuse(user, now_s)
+        if self._rates.answers(user, now_s):
+            self._counters.add("rate_limited", user)
+            wait_ms = self._rates.wait_ms(user, now_s)
+            text = f"{user} sends more than it may. Nothing was changed; send the same request again in {wait_ms} ms"
+            self._acceptor.limit(arrival, BrokerError("rate_limited", text, retry_after_ms=wait_ms))
+        else:
+            self._counters.add("rate_limited_unanswered", user)
+        self._quarantine.passed(arrival.message)
+        if arrival.ticket is not None:
+            self._acks.done(arrival.ticket)
+
+    def _pick(self) -> None:
+        """Decide what waits, by turns, for a while; later, while another service may have taken our place."""
+        if not self._presence.sure:
+            self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
+            return
+        clock = self._clock
+        begun_s = at_s = clock.monotonic()
+        while self._shares and at_s - begun_s < SLICE_S:
+            arrival = self._shares.take()
+            self._bytes -= len(arrival.message.payload)
+            self._acceptor.accept(arrival)
+            before_s, at_s = at_s, clock.monotonic()
+            self._settle_up(arrival, at_s - before_s, at_s)
+        self._room.set()
+        self._turns.busy = bool(self._shares)
+        self._picking = None
+        if self._shares:
+            self._picking = asyncio.get_running_loop().call_soon(self._pick)
+
+    def _settle_up(self, arrival: Arrival, spent_s: float, now_s: float) -> None:
+        """Charge what took longer than it looked, and give back what a tightening was charged."""
+        user = arrival.topic.user
+        if arrival.exempt:
+            return
+        if arrival.tightened:
+            if self._rates.exempts(user, arrival.topic.conn, now_s):
+                self._rates.charge(user, -arrival.cost)
+        elif (more := min(spent_s / COST_S, COST_MOST) - arrival.cost) > 0:
+            self._rates.charge(user, more)

@@ -1,0 +1,165 @@
+"""What comes in: judged before it is decoded, decided by turns, acknowledged in order."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.accept import turnstile
+from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST
+from handlers.rpc_table import RPC_TABLE
+from tests.virtual_plant import Plant, play
+
+SET = "SetTwistLinearSoftLimit"
+SMALL = {"rate": 0.1, "burst": 3}
+
+
+def value(number: float) -> dict[str, Any]:
+    return {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": number}
+
+
+def replies(plant: Plant, user: str = "u") -> list[dict[str, Any]]:
+    return [each.document for each in plant.link.published if each.topic.startswith(f"res/{user}/")]
+
+
+def rows(plant: Plant, table: str) -> int:
+    (count,) = plant.store._connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - constants
+    return int(count)
+
+
+def test_beyond_its_rate_a_user_is_refused_from_memory_and_others_are_not(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(5):
+            plant.send("r1", "SetGravityVector", {"z": -9.7 - number / 100}, id=f"n{number}")
+        refused = await plant.reply("n4")
+        assert refused["error"].items() >= {
+            "code": 3, "sub_code": 51, "name": "DEVICE_NOT_READY", "kind": "rate_limited", "retry": "same_id",
+        }.items()  # fmt: skip
+        assert (refused["ok"], refused["stage"], refused["final"]) == (False, "refused", False)
+        assert (refused["arm"], refused["method"]) == ("r1", "SetGravityVector")
+        wait_ms = refused["error"]["retry_after_ms"]
+        assert 0 < wait_ms <= 12_000
+        assert (await plant.call("r1", "SetGravityVector", {"z": -9.9}, user="other"))["stage"] == "applied"
+        await plant.committed()
+        before = rows(plant, "request"), rows(plant, "audit")
+        for _ in range(3):
+            plant.send("r1", "SetGravityVector", {"z": -9.95}, id="again")
+            await plant.reply("again")
+        await plant.committed()
+        assert (rows(plant, "request"), rows(plant, "audit")) == before
+        await plant.turn(4 * wait_ms / 1000)
+        assert (await plant.call("r1", "SetGravityVector", {"z": -9.95}, id="again"))["stage"] == "applied"
+        assert plant.service._counters.totals()["rate_limited"] >= 4
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_a_refusal_goes_to_the_id_whatever_else_is_wrong(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for _ in range(3):
+            plant.send("r1", "GetGravityVector")
+        plant.link.deliver("req/u/c/r1/SetGravityVector", b'{"id": "boxed", "bogus": 1}')
+        plant.link.deliver("req/u/c/r1/SetGravityVector", b'{"no request at all')
+        plant.link.deliver("req/u/c/r1/Dance", b'{"id": "odd"}')
+        await plant.turn(0.5)
+        topics = [each.topic for each in plant.link.published if each.topic.startswith("res/u/c/")]
+        assert {"res/u/c/boxed", "res/u/c/_", "res/u/c/odd"} <= set(topics)
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_tightenings_neither_count_nor_are_refused(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(10):
+            plant.send("r1", "SetGravityVector", {"z": -9.7 - number / 100})
+        await plant.turn(0.1)
+        for number in range(10):
+            reply = await plant.call("r1", SET, value(0.4 - number / 100), id=f"t{number}")
+            assert reply["stage"] == "applied", reply
+        loosening = await plant.call("r1", SET, value(0.45), id="loose")
+        assert loosening["error"]["kind"] == "rate_limited"
+        unchanged = await plant.call("r1", SET, value(0.31), id="same")
+        assert unchanged["error"]["kind"] == "rate_limited"
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_tightenings_leave_the_bucket_full(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(10):
+            assert (await plant.call("r1", SET, value(0.4 - number / 100)))["stage"] == "applied"
+        for number in range(3):
+            assert (await plant.call("r1", "SetGravityVector", {"z": -9.7 - number / 100}))["ok"]
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_the_budget_of_tightenings_is_bounded(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        most = int(EXEMPT_BURST)
+        for number in range(3 * most):
+            plant.send("r1", SET, value(0.45 - number / 1000))
+        await plant.turn(2.0)
+        assert sum(reply["ok"] for reply in replies(plant)) <= most + 10
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_of_many_refusals_only_some_are_answered_and_all_are_acknowledged_in_order(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(1000):
+            plant.send("r1", "GetGravityVector", id=f"n{number}")
+        await plant.turn(1.0)
+        assert [json.loads(message.payload)["id"] for message in plant.link.acked] == [f"n{n}" for n in range(1000)]
+        assert len(replies(plant)) == 3 + ANSWER_BURST
+        totals = plant.service._counters.totals()
+        assert totals["rate_limited"] + totals["rate_limited_unanswered"] == 997
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
+def test_a_user_is_answered_while_another_has_sent_much(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(400):
+            plant.send("r1", "GetGravityVector", id=f"n{number}")
+        plant.send("r2", "GetGravityVector", user="other", id="mine")
+        await plant.turn(1.0)
+        order = [each.topic for each in plant.link.published if each.topic.startswith("res/")]
+        assert order.index("res/other/c/mine") < 20
+        assert plant.link.acked[-1].topic.endswith("/req/other/c/r2/GetGravityVector")
+
+    play(tmp_path, scenario)
+
+
+def test_whatever_is_asked_there_is_one_reply_and_nothing_is_owed_after(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for method in RPC_TABLE:
+            for arm in ("r1", "nobody"):
+                plant.send(arm, method, {}, id=f"{arm}-{method}")
+            plant.link.deliver(f"req/u/c/r1/{method}", b"{")
+        for _ in range(3):
+            plant.send("r1", SET, value(0.2), id="same")
+        await plant.turn(30.0)
+        assert len(replies(plant)) == 3 * len(RPC_TABLE) + 3
+        assert plant.service._replies.owed == {}
+
+    play(tmp_path, scenario)
+
+
+def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more is read while so much waits for its turn."""
+    monkeypatch.setattr(turnstile, "AHEAD_MESSAGES", 10)
+
+    async def scenario(plant: Plant) -> None:
+        taking = plant.service._stage_1.turnstile
+        taking._picking = plant.loop.call_later(3600, lambda: None)
+        for number in range(100):
+            plant.send("r1", "GetGravityVector", id=f"n{number}")
+            await plant.turn()
+        assert len(taking._shares) == 10
+        taking._pick()
+        await plant.turn(1.0)
+        assert len(replies(plant)) == 100
+
+    play(tmp_path, scenario)
