@@ -1,13 +1,14 @@
 """Arms of the ROS 2 adapter on real nodes, in real time."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from devices.adapter import ArmChange, Command, FleetContext, LinkState, Notice, Setting
+from devices.adapter import ArmChange, ArmTimeoutError, Command, FleetContext, LinkState, Notice, Setting
 from devices.ros2 import Ros2Arm
 from devices.ros2.adapter import SLOT
 from schema.arms import Verb
@@ -64,6 +65,13 @@ class Watched:
         async with asyncio.timeout(30):
             await self.until_online()
             return await self.arm.connect()
+
+    async def try_to_connect(self) -> Any:
+        """Connect, again while the worker of a busy machine gives no answer yet."""
+        async with asyncio.timeout(30):
+            while True:
+                with contextlib.suppress(ArmTimeoutError):
+                    return await self.arm.connect()
 
     async def until_online(self) -> None:
         """Wait until the node is there."""

@@ -20,7 +20,7 @@ MakeArm = Callable[..., Watched]
 async def test_a_node_that_is_not_there(make_arm: MakeArm) -> None:
     watched = make_arm()
     with pytest.raises(ArmAwayError, match="no node /arm/driver in the ROS graph"):
-        await watched.arm.connect()
+        await watched.try_to_connect()
     assert watched.link == (False, False)
 
 
