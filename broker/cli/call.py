@@ -1,7 +1,9 @@
 """`armbroker call`: one request."""
 
 import asyncio
+import contextlib
 import json
+import sys
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -10,7 +12,10 @@ from broker.cli.exits import Exit
 from broker.cli.lines import error_lines, reply_line, warning_lines
 from broker.cli.login import Account
 from broker.cli.outcome import ended
-from broker.client import NotDoneError, ReplyDocument, RequestOptions
+from broker.client import ArmClient, ClientError, NotDoneError, ReplyDocument, RequestOptions
+
+NO_REPLY_YET_S = 2.0
+"""After so long a person is told whether a service is there at all."""
 
 
 class Request(NamedTuple):
@@ -22,6 +27,7 @@ class Request(NamedTuple):
     timeout: float
     id: str | None
     options: RequestOptions
+    keep: bool = False
 
 
 def run(account: Account, request: Request, *, as_json: bool) -> Exit:
@@ -32,14 +38,35 @@ def run(account: Account, request: Request, *, as_json: bool) -> Exit:
 async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
     params = _object(request.params)
     async with account.client() as client:
+        telling = asyncio.create_task(_tell_if_away(client))
         try:
             reply = await client.call(
-                request.arm, request.method, params, timeout=request.timeout, id=request.id, **request.options
+                request.arm,
+                request.method,
+                params,
+                timeout=request.timeout,
+                id=request.id,
+                keep=request.keep,
+                **request.options,
             )
         except NotDoneError as error:
             reply = error.reply
+        finally:
+            telling.cancel()
+            await asyncio.wait([telling])
     _show(reply, as_json=as_json)
     return Exit.OK if reply["ok"] else Exit.REFUSED
+
+
+async def _tell_if_away(client: ArmClient) -> None:
+    """While no reply comes: whether anybody is there who could give one."""
+    await asyncio.sleep(NO_REPLY_YET_S)
+    with contextlib.suppress(ClientError):
+        services = await client.services()
+        if not any(service.online for service in services):
+            why = "; ".join(service.text for service in services) or "no service says that it serves this root"
+            sys.stderr.write(f"armbroker call: no reply yet: {why}\n")
+            sys.stderr.flush()
 
 
 def _object(text: str) -> dict[str, Any]:

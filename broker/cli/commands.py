@@ -110,7 +110,10 @@ def call(
     reason: Annotated[str | None, typer.Option(help="For the history; at most 200 characters.")] = None,
     unit: Annotated[str | None, typer.Option(help="Assert that the values are in deg or rad.")] = None,
     view: Annotated[str | None, typer.Option(help="Which truth a Get tells: reported or desired.")] = None,
-    ttl_ms: Annotated[int | None, typer.Option(help="Not begun within so many milliseconds: expired.")] = None,
+    ttl_ms: Annotated[
+        int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
     request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -128,7 +131,7 @@ def call(
         "ttl_ms": ttl_ms,
     }
     account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
-    request = calling.Request(arm, method, params, timeout, request_id, options)
+    request = calling.Request(arm, method, params, timeout, request_id, options, keep)
     _end(calling.run(account, request, as_json=as_json))
 
 

@@ -12,6 +12,7 @@ from broker.client.errors import (
 )
 from broker.client.ids import counted_ids, random_ids
 from broker.client.monitor import Resynced, Watched, WatchedDocument, WatchedEvent
+from broker.client.services import ServiceSeen
 
 __all__ = [
     "ArmClient",
@@ -25,6 +26,7 @@ __all__ = [
     "ReplyDocument",
     "RequestOptions",
     "Resynced",
+    "ServiceSeen",
     "ViolationDocument",
     "WarningDocument",
     "Watched",

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ SENDS = 3
 """Into so many parts the timeout is cut: at the end of each the request is sent again."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 3.0
 """Pauses before a refused request is sent again as it is; `retry_after_ms` makes them longer."""
+
+
+AHEAD = "issued_in_future"
+"""The kind of refusal of a request whose clock is ahead of the service's."""
 
 
 def pauses() -> Iterator[float]:
@@ -43,11 +48,16 @@ class Unanswered(NamedTuple):
 
 
 class Exchange:
-    """One request, however often it is sent."""
+    """One request, however often it is sent.
 
-    def __init__(self, connection: Connection, message: Outgoing) -> None:
+    Each copy is dropped by the MQTT server `life_s` after it was sent (0: never), and once nobody waits for the reply.
+    """
+
+    def __init__(self, connection: Connection, message: Outgoing, life_s: float) -> None:
         self._connection = connection
         self._message = message
+        self._life_s = life_s
+        self._deadline_s = 0.0
         self._news: asyncio.Queue[ReplyDocument | NoServerError | None] = asyncio.Queue()
         self._sent = 0
 
@@ -66,6 +76,7 @@ class Exchange:
             NoServerError: the connection ended for good, and nothing was sent.
         """
         patience = min(timeout / SENDS, LONGEST_PATIENCE_S)
+        self._deadline_s = asyncio.get_running_loop().time() + timeout
         waits = pauses()
         refusals: list[ReplyDocument] = []
         try:
@@ -77,6 +88,8 @@ class Exchange:
                     if not may_repeat(reply):
                         return reply
                     refusals.append(reply)
+                    if reply["error"]["kind"] == AHEAD and self._message.undated:
+                        self._message = self._message._replace(payload=self._message.undated)
                     await asyncio.sleep(max(next(waits), reply["error"].get("retry_after_ms", 0) / 1000))
         except TimeoutError:
             # a copy without a reply may have been accepted after another was refused
@@ -103,11 +116,18 @@ class Exchange:
             raise news
         return news
 
+    def _expiry_s(self) -> int:
+        """Whole seconds that this copy is worth something."""
+        if not self._life_s:
+            return 0
+        left_s = self._deadline_s - asyncio.get_running_loop().time()
+        return max(1, math.ceil(min(left_s, self._life_s)))
+
     async def _send(self) -> None:
         try:
             await self._connection.ready()
             self._sent += 1
-            await self._connection.publish(self._message)
+            await self._connection.publish(self._message._replace(expiry_s=self._expiry_s()))
         except NoServerError as error:
             self._news.put_nowait(error)
         except aiomqtt.MqttError as error:

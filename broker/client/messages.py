@@ -21,13 +21,19 @@ class Incoming(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A request to be published at QoS 1."""
+    """A request to be published at QoS 1.
+
+    The MQTT server drops it after `expiry_s` (0: never). `undated` is its payload without `issued_at`, for a service
+    whose clock does not agree with ours.
+    """
 
     topic: str
     payload: bytes
     content_type: str
     correlation: bytes
     response_topic: str
+    expiry_s: int = 0
+    undated: bytes = b""
 
     def properties(self) -> Properties:
         """The MQTT 5 properties."""
@@ -35,6 +41,8 @@ class Outgoing(NamedTuple):
         properties.ContentType = self.content_type
         properties.CorrelationData = self.correlation
         properties.ResponseTopic = self.response_topic
+        if self.expiry_s:
+            properties.MessageExpiryInterval = self.expiry_s
         return properties
 
 

@@ -67,6 +67,8 @@ async def test_call_says_everything_it_was_told(mosquitto: Mosquitto) -> None:
     assert ended.code == Exit.OK, ended.err
     assert ended.out.startswith("09:12:04.512 r12 SetGravityVector: applied, rev 2 seq 1 id mine\n")
     assert (asked.user, asked.conn, asked.arm, asked.method) == ("bob", "h", "r12", "SetGravityVector")
+    assert asked.request.pop("issued_at")
+    assert asked.expiry_s == 1
     assert asked.request == {
         "id": "mine",
         "params": {"z": -9.81},

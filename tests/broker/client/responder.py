@@ -26,6 +26,7 @@ class Asked(NamedTuple):
     response_topic: str
     correlation: bytes
     content_type: str
+    expiry_s: int = 0
 
     def reply(self, *, ok: bool = True, stage: str = "applied", **fields: Any) -> dict[str, Any]:
         """A whole reply to it."""
@@ -80,7 +81,17 @@ def _asked(message: aiomqtt.Message) -> Asked:
     properties: Any = message.properties
     decode = msgpack.unpackb if properties.ContentType.endswith("msgpack") else json.loads
     correlation, reply = properties.CorrelationData, properties.ResponseTopic
-    return Asked(user, conn, arm, method, decode(message.payload), reply, correlation, properties.ContentType)
+    return Asked(
+        user,
+        conn,
+        arm,
+        method,
+        decode(message.payload),
+        reply,
+        correlation,
+        properties.ContentType,
+        getattr(properties, "MessageExpiryInterval", 0),
+    )
 
 
 def always(asked: Asked) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from broker.client import (
     Resynced,
     counted_ids,
 )
+from schema.codecs.times import format_time, parse_time
 from tests.broker.client.responder import Asked, responding
 from tests.mosquitto import Mosquitto, free_port
 
@@ -30,7 +31,7 @@ def a_client(server: Mosquitto, **options: Any) -> ArmClient:
 async def test_call_returns_the_reply_and_speaks_the_protocol(mosquitto: Mosquitto) -> None:
     async with (
         responding(mosquitto.port) as service,
-        a_client(mosquitto, conn="plc-3", ids=counted_ids(7)) as client,
+        a_client(mosquitto, conn="plc-3", ids=counted_ids(7), clock=lambda: 1_800_000_000.25) as client,
     ):
         reply = await client.call("r12", "SetGravityVector", {"z": -9.81}, timeout=5, if_rev=41, dry_run=None)
     asked = service.asked[0]
@@ -41,19 +42,65 @@ async def test_call_returns_the_reply_and_speaks_the_protocol(mosquitto: Mosquit
         "plc-3",
         "r12",
         "SetGravityVector",
-        {"id": "7-000001", "params": {"z": -9.81}, "if_rev": 41},
+        {
+            "id": "7-000001",
+            "params": {"z": -9.81},
+            "if_rev": 41,
+            "issued_at": "2027-01-15T08:00:00.250000Z",
+            "ttl_ms": 300_000,
+        },
     )
+    assert 1 <= asked.expiry_s <= 5
     assert asked.response_topic == "armbroker/v1/res/alice/plc-3/7-000001"
     assert asked.content_type == "application/json"
     assert len(asked.correlation) == 16
 
 
 async def test_msgpack_and_another_root(mosquitto: Mosquitto) -> None:
-    async with responding(mosquitto.port) as service, a_client(mosquitto, codec="msgpack") as client:
-        reply = await client.call("r12", "GetGravityVector", timeout=5, id="mine")
+    async with responding(mosquitto.port) as service, a_client(mosquitto, codec="msgpack", clock=None) as client:
+        reply = await client.call("r12", "GetGravityVector", timeout=5, id="mine", keep=True)
     assert reply["method"] == "GetGravityVector"
     assert service.asked[0].content_type == "application/msgpack"
     assert service.asked[0].request == {"id": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "ttl_ms", "expiry_s"),
+    [
+        ("SetGravityVector", {}, 300_000, 30),
+        ("SetControlMode", {}, None, 2),
+        ("SetControlMode", {"ttl_ms": 4_500}, 4_500, 5),
+        ("SetGravityVector", {"ttl_ms": 100_000}, 100_000, 30),
+        ("SetGravityVector", {"keep": True}, None, 0),
+        ("SetGravityVector", {"keep": True, "ttl_ms": 9}, 9, 0),
+    ],
+)
+async def test_what_is_not_delivered_in_time_is_dropped(
+    mosquitto: Mosquitto, method: str, options: dict[str, Any], ttl_ms: int | None, expiry_s: int
+) -> None:
+    async with responding(mosquitto.port) as service, a_client(mosquitto) as client:
+        await client.call("r12", method, timeout=30, **options)
+    (asked,) = service.asked
+    assert asked.request.get("ttl_ms") == ttl_ms
+    assert expiry_s - 2 <= asked.expiry_s <= expiry_s
+    assert abs(parse_time(asked.request["issued_at"]) - time.time_ns() / 1000) < 60e6
+
+
+async def test_an_issued_at_that_is_given_stands(mosquitto: Mosquitto) -> None:
+    async with responding(mosquitto.port) as service, a_client(mosquitto) as client:
+        await client.call("r12", "GetGravityVector", timeout=5, issued_at="2026-01-01T00:00:00Z")
+    assert service.asked[0].request["issued_at"] == "2026-01-01T00:00:00Z"
+
+
+async def test_a_clock_that_is_ahead_of_the_service_is_left_out_the_next_time(mosquitto: Mosquitto) -> None:
+    def choosy(asked: Asked) -> dict[str, Any]:
+        return asked.refusal("issued_in_future", "same_id") if "issued_at" in asked.request else asked.reply()
+
+    async with responding(mosquitto.port, choosy) as service, a_client(mosquitto) as client:
+        assert (await client.call("r12", "SetGravityVector", {}, timeout=20))["ok"]
+    first, second = service.asked
+    assert first.request.pop("issued_at")
+    assert first.request == second.request
 
 
 async def test_a_refusal_is_raised_with_its_error(mosquitto: Mosquitto) -> None:
@@ -85,7 +132,7 @@ async def test_without_a_reply_the_same_request_is_sent_again(mosquitto: Mosquit
         reply = await client.call("r12", "SetGravityVector", {}, timeout=1.5)
     assert reply["ok"]
     assert len(service.asked) == 2
-    assert service.asked[0] == service.asked[1]
+    assert service.asked[0]._replace(expiry_s=0) == service.asked[1]._replace(expiry_s=0)
 
 
 async def test_at_the_deadline_it_says_what_is_unknown(mosquitto: Mosquitto) -> None:
@@ -266,3 +313,26 @@ def test_an_unreadable_ca_file_is_told() -> None:
 
     with pytest.raises(FileNotFoundError):
         asyncio.run(connect())
+
+
+async def test_services_are_online_only_if_they_were_seen(mosquitto: Mosquitto) -> None:
+    now, old = format_time(time.time_ns() // 1000), "2026-01-01T00:00:00.000000Z"
+    documents = {
+        "here": {"state": "online", "seen_at": now},
+        "silent": {"state": "online", "seen_at": old},
+        "off": {"state": "offline", "seen_at": now},
+        "begins": {"state": "starting", "seen_at": now},
+        "earlier": {"state": "online", "since": old},
+    }
+    async with responding(mosquitto.port) as service, a_client(mosquitto) as client:
+        try:
+            for instance, document in documents.items():
+                await service.publish(f"svc/{instance}", document, retain=True)
+            seen = {each.instance: each for each in await client.services()}
+            assert {name: seen[name].online for name in documents} == {
+                "here": True, "silent": False, "off": False, "begins": False, "earlier": True,
+            }  # fmt: skip
+            assert old in seen["silent"].text
+        finally:
+            for instance in documents:
+                await service.publish(f"svc/{instance}", None, retain=True)
