@@ -158,7 +158,8 @@ class FleetChange:
             alone = {name: session}
             recovery.restore(alone, parts.loaded, parts.damages)
             parts.authorities.restore([session], parts.loaded.meta, parts.damages)
-            recovery.publish_events_again(alone, parts.loaded, parts.ledger, parts.damages)
+            parts.ledger.backfill.begin(session)
+            parts.ledger.backfill.feed()
             recovery.requeue(alone, parts.loaded, parts.ledger, parts.settler, parts.damages)
             self._begin(session)
             return

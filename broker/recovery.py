@@ -193,7 +193,9 @@ def publish_again(
     sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies, damages: Damages
 ) -> None:
     """Events and replies that the MQTT server may not have, before anything new."""
-    publish_events_again(sessions, loaded, ledger, damages)
+    for session in sessions.values():
+        ledger.backfill.begin(session)
+    ledger.backfill.feed()
     for request in loaded.open_requests:
         if request.reply_open and request.outcome:
             address = Address(request.address, request.correlation, request.codec)
@@ -203,14 +205,3 @@ def publish_again(
                 damages.tell(Damage("request", request.arm, request.id, f"it cannot be used: {error}"))
                 continue
             replies.give(address, reply, request.n, request.outcome)
-
-
-def publish_events_again(sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, damages: Damages) -> None:
-    """Events of these arms that the MQTT server may not have."""
-    for arm, rows in loaded.unpublished.items():
-        if (session := sessions.get(arm)) is not None:
-            for row in rows:
-                try:
-                    ledger.publish_again(session, row)
-                except UNUSABLE as error:
-                    damages.tell(Damage("event", arm, str(row.seq), f"it cannot be used: {error}"))

@@ -45,6 +45,8 @@ class ArmSession:
     description: bytes = b""
     cmd_seq: int = 0
     published_seq: int = 0
+    given_seq: int = 0
+    """The last event that was given to be published."""
     reverts: int = 0
     since_us: int = 0
     """When the presence changed last."""

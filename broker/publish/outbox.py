@@ -56,6 +56,8 @@ class Outbox:
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self.on_room: Callable[[], None] = lambda: None
+        """Asks for more, when there is little left; set by who has it."""
         self.live = 0
         """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
@@ -81,6 +83,8 @@ class Outbox:
         if self._closed:
             return
         self._sweep()
+        if len(self._waiting) < IN_FLIGHT and self._link.connected:
+            self.on_room()
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
             if len(publication.payload) > self.room(publication):

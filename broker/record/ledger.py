@@ -15,6 +15,7 @@ from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import event_shortener
+from broker.record.backfill import Backfill
 from broker.record.event_parts import known_mode
 from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
@@ -68,6 +69,7 @@ class Ledger:
         self._topics = topics
         self._codec = codec
         self._next_change = next_change
+        self.backfill = Backfill(store, outbox, self.publish_again)
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Call back once everything decided so far is committed; at once if it is."""
@@ -233,13 +235,18 @@ class Ledger:
         if to is None:
             batch.on_commit(partial(self._publish, session, event, below, body))
         else:
-            batch.on_commit(partial(self._last_notice, event, to))
+            batch.on_commit(partial(self._last_notice, session, event, to))
         return event
 
-    def _last_notice(self, event: Event, entry: HandleEntry) -> None:
+    def _last_notice(self, session: ArmSession, event: Event, entry: HandleEntry) -> None:
         """Not marked as published: that would mark the events before it, too."""
-        self.notices.send_to(entry, event)
-        self.notices.close(entry.identifier)
+
+        def tell() -> None:
+            self.notices.send_to(entry, event)
+            self.notices.close(entry.identifier)
+
+        self.backfill.takes(session, event.seq)
+        self.backfill.then(session, tell)
 
     def publish_again(self, session: ArmSession, row: EventRow) -> None:
         """Publish a stored event that the MQTT server may not have."""
@@ -250,6 +257,8 @@ class Ledger:
 
     def _publish(self, session: ArmSession, event: Event, below: str, body: bytes) -> None:
         logs.info("change", _told(event))
+        if self.backfill.takes(session, event.seq):
+            return
         self.notices.send(event, below)
         self._send(session, event.seq, below, body)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import msgspec
 
 from broker.store import meta_keys
-from broker.store.reader import CHANGES, EVENTS, REQUESTS
+from broker.store.reader import CHANGES, REQUESTS
 from broker.store.repair import Repair
-from broker.store.rows import ArmRow, ChangeRow, EventRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
+from broker.store.rows import ChangeRow, FirstRow, HandleRow, ItemRow, Loaded, RequestRow
 from broker.store.scrub import Surveyed
 from broker.store.seals import FIRST, HANDLE, ITEM, Sealed
 
@@ -17,7 +17,6 @@ ITEMS, FIRSTS, HANDLES = Sealed(ItemRow, ITEM), Sealed(FirstRow, FIRST), Sealed(
 # ruff: noqa: S608 - every statement is built from constants
 _OPEN_REQUESTS = f"SELECT {REQUESTS.columns} FROM request WHERE settled = 0 OR reply_open = 1 ORDER BY n"
 _OPEN_CHANGES = f"SELECT {CHANGES.columns} FROM change WHERE state <> 'settled' ORDER BY n"
-_UNPUBLISHED = f"SELECT {EVENTS.columns} FROM event WHERE arm = ? AND seq > ? ORDER BY seq"
 _UNDER_WAY = frozenset({"accepted", "writing", "unknown"})
 """States of a change that a start after an unclean end is counted on."""
 
@@ -48,7 +47,6 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
         firsts=firsts,
         open_changes=[msgspec.structs.replace(row, starts=starts.get(str(row.n), 0)) for row in changes],
         open_requests=_open_requests(connection, repair),
-        unpublished=_unpublished(repair, arms),
         handles=handles,
         principals=repair.principals(),
         topic_heads=repair.topic_heads(),
@@ -76,16 +74,6 @@ def _open_requests(connection: sqlite3.Connection, repair: Repair) -> list[Reque
     connection.executemany(
         "UPDATE request SET settled = 1, reply_open = 0 WHERE n = ?", [(values[0],) for values in damaged]
     )
-    return found
-
-
-def _unpublished(repair: Repair, arms: list[ArmRow]) -> dict[str, list[EventRow]]:
-    """What the MQTT server may not have, of arms that have such events; damaged ones stay unknown to it."""
-    found: dict[str, list[EventRow]] = {}
-    for arm in arms:
-        events, _ = repair.rows(EVENTS, _UNPUBLISHED, (arm.arm, arm.published_seq))
-        if events:
-            found[arm.arm] = events
     return found
 
 

@@ -200,8 +200,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the service needs at a start.
 
     `damages` are rows that were not what was written: they are left out. `epoch` is the new one, already committed.
-    `open_changes` and `open_requests` are in the order of their `n`, `unpublished` events of each arm in the order of
-    their `seq`.
+    `open_changes` and `open_requests` are in the order of their `n`.
     """
 
     epoch: int
@@ -212,7 +211,6 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     firsts: list[FirstRow]
     open_changes: list[ChangeRow]
     open_requests: list[RequestRow]
-    unpublished: dict[str, list[EventRow]]
     handles: list[HandleRow]
     principals: dict[str, int]
     topic_heads: dict[tuple[str, str], int]
