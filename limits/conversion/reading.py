@@ -9,6 +9,8 @@ from limits.conversion.limit_set import LimitSet
 from limits.errors import LimitsError, naming
 from schema.fields import camel_case
 
+_MARK = b"\xef\xbb\xbf"
+"""What some editors put before a text; no message of protobuf begins with it."""
 _FIELDS: dict[Format, tuple[str, ...]] = {
     Format.SKELETON: ("links", "joints"),
     Format.JOINT_LIMITS: (
@@ -60,8 +62,9 @@ def read_limits(
     chosen = detect_format(data, file) if kind is None else kind
     if names is not None and chosen not in NAMELESS:
         raise LimitsError(f"a file of format {chosen} has names of its own", file=file, key="names", value=list(names))
+    text = data.removeprefix(_MARK) if chosen in _FIELDS else data
     with naming(file):
-        return _read(data, chosen, file, names, node)
+        return _read(text, chosen, file, names, node)
 
 
 def _read(data: bytes, kind: Format, file: str | None, names: Sequence[str] | None, node: str | None) -> LimitSet:

@@ -9,7 +9,7 @@ from limits.conversion.urdf import MAXIMA
 from limits.errors import LimitsError
 from limits.formats.ros_yaml import write_parameters
 from limits.formats.urdf_records import JointType
-from limits.ros2.keys import ROOT
+from limits.ros2.keys import HARD_KEYS, ROOT
 from limits.ros2.parameters import LoadedLimits, as_parameters, joint_names, load_joint_limits
 from limits.ros2.records import LARGEST, SMALLEST_RANGE, JointLimits, SoftJointLimits
 from limits.ros2.store import ParameterStore, ParameterValue
@@ -33,6 +33,10 @@ def limits_of_parameters(store: ParameterStore) -> LimitSet:
     """
     names = joint_names(store)
     if not names:
+        keys = dict.fromkeys(name.rpartition(".")[2] for name in store.names() if f".{ROOT}." in f".{name}")
+        if keys:
+            reason = "holds joint limits under names that ROS does not read"
+            raise LimitsError(reason, file=store.file, key=ROOT, value=[*keys], bound=[*HARD_KEYS])
         raise LimitsError("holds no joint limits", file=store.file, key=ROOT)
     joints = tuple(_joint(one) for one in load_joint_limits(names, store))
     return LimitSet(joints=joints, notes=tuple(store.diagnostics))

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import NamedTuple, overload
 
 from msgspec.structs import replace
@@ -75,7 +76,7 @@ def _get_hard(joint: str, store: ParameterStore, limits: JointLimits) -> tuple[b
         missing = [key for key in keys if not store.has(names[key])]
         changes[flag] = store.flag(names[flag]) and not missing
         if store.flag(names[flag]) and missing and not store.compat:
-            raise LimitsError(f"{flag} is true, but this is not given", file=store.file, joint=joint, key=missing[0])
+            raise _missing(joint, store, flag, missing[0])
         if changes[flag]:
             changes |= {key: store.number(names[key]) for key in keys}
     if changes.get("has_position_limits") is False and store.has(names[WRAPAROUND]):
@@ -109,12 +110,19 @@ def _get_soft(joint: str, store: ParameterStore, limits: SoftJointLimits) -> tup
     elif missing:
         if store.compat:
             return False, limits
-        reason = f"{HAS_SOFT_LIMITS} is true, but this is not given"
-        raise LimitsError(reason, file=store.file, joint=joint, key=missing[0])
+        raise _missing(joint, store, HAS_SOFT_LIMITS, missing[0])
     result = SoftJointLimits(**{field: store.number(parameter_name(joint, key)) for key, field in SOFT_FIELDS.items()})
     if not store.compat:
         check_soft_limits(result, joint, store.file)
     return True, result
+
+
+def _missing(joint: str, store: ParameterStore, flag: str, key: str) -> LimitsError:
+    """A flag without its number, and the name that may have been meant for it."""
+    unknown = [one for one in store.keys_of(joint) if one not in KNOWN_KEYS]
+    meant = get_close_matches(key, unknown, 1, cutoff=0.8)
+    hint = f"; {meant[0]} is, and is not known" if meant else ""
+    return LimitsError(f"{flag} is true, but this is not given{hint}", file=store.file, joint=joint, key=key)
 
 
 def _doubt_numbers_alone(joint: str, store: ParameterStore, keys: Sequence[str], flag: str) -> None:

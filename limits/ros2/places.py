@@ -68,7 +68,7 @@ def _namespaces(values: Mapping[str, Value]) -> dict[str, None]:
 def _notes_of_places(space: str, spaces: Mapping[str, None]) -> list[Diagnostic]:
     notes = []
     if space:
-        reason = "the joint limits stand here, where MoveIt looks for them; nodes of ros2_control look in joint_limits"
+        reason = "the joint limits stand here, as those for MoveIt do; nodes of ros2_control look in joint_limits"
         notes.append(Diagnostic(None, f"{space}{ROOT}", None, reason, Weight.NOTE))
     others = [f"{one}{ROOT}" for one in spaces if one != space]
     return notes + [

@@ -111,6 +111,12 @@ def test_what_is_lost_is_named(limits: LimitSet, kind: Format, expected: list[st
     assert all(f"{kind} cannot hold: {one}" in str(caught.value).splitlines()[n] for n, one in enumerate(expected))
 
 
+@pytest.mark.parametrize(("kind", "limits"), HOLDS)
+def test_a_mark_before_a_text_does_no_harm(kind: Format, limits: LimitSet) -> None:
+    data = convert(limits, kind, as_json=True).data
+    assert read_limits(b"\xef\xbb\xbf" + data) == read_limits(data)
+
+
 def test_names_are_lost_in_formats_without_them() -> None:
     assert lost(sets.ROS, Format.JOINT_LIMITS)[0] == "names (shoulder, elbow, wrist)"
     assert "names" not in lost(sets.JOINT_LIMITS, Format.KINOVA)[0]
@@ -212,6 +218,11 @@ def test_what_cannot_be_written_is_refused(limits: LimitSet, kind: Format, into:
     [
         (b"\xff", Format.ROS, "UTF-8"),
         (b"a:\n  ros__parameters:\n    x: 1\n", Format.ROS, "no joint limits"),
+        (
+            b"cell: {joint_limits: {j: {lower: -1.5, upper: 1.5}}}",
+            Format.ROS,
+            r"names that ROS does not read \(got \['lower",
+        ),
         (b'{"control_mode": "NONE"}', Format.KINOVA, "no KinematicLimits"),
         (b"nonsense", Format.KINOVA, "no KinematicLimits"),
         (b'{"control_mode": "IDLE"}', Format.KINOVA, "no soft limits"),

@@ -85,6 +85,21 @@ def test_other_negative_numbers_stay_refused() -> None:
         load_joint_limits(["hip"], store)
 
 
+@pytest.mark.parametrize(
+    ("keys", "key", "hint"),
+    [
+        ("has_velocity_limits: true, max_veloctiy: 1.5", "max_velocity", "; max_veloctiy is, and is not known"),
+        ("has_jerk_limits: true, speed: 1.5", "max_jerk", ""),
+        ("has_soft_limits: true, k_positon: 1.5", "k_position", "; k_positon is, and is not known"),
+    ],
+)
+def test_a_flag_without_its_number_is_refused_with_what_was_meant(keys: str, key: str, hint: str) -> None:
+    store = ParameterStore.read(f"joint_limits: {{hip: {{{keys}}}}}")
+    with pytest.raises(LimitsError) as caught:
+        load_joint_limits(["hip"], store)
+    assert (caught.value.key, caught.value.reason.partition("is not given")[2]) == (key, hint)
+
+
 def test_a_key_with_a_mistake_is_told_with_the_right_one() -> None:
     store = ParameterStore.read("joint_limits: {hip: {has_position_limit: true, max_effort: 2.5, colour: red}}")
     load_joint_limits(["hip"], store)
