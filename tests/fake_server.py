@@ -24,8 +24,8 @@ class Peer(asyncio.Protocol):
     def __init__(self, server: "FakeServer") -> None:
         self.packets: list[tuple[int, bytes]] = []
         self.lost = asyncio.Event()
-        self.cause: Exception | None = None
-        """Why the connection was lost, unless one side ended it in order."""
+        self.stays = False
+        """Whether it goes on after a DISCONNECT."""
         self._server = server
         self._rest = b""
         self._transport: asyncio.Transport | None = None
@@ -38,7 +38,7 @@ class Peer(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
-        self.cause = exc
+        del exc
         self.lost.set()
 
     def data_received(self, data: bytes) -> None:
@@ -77,7 +77,7 @@ class Peer(asyncio.Protocol):
 
     def _heard(self, head: int, body: bytes) -> None:
         self.packets.append((head, body))
-        if head == DISCONNECT and self._transport is not None:
+        if head == DISCONNECT and self._transport is not None and not self.stays:
             self._transport.close()
         answer = self._server.answer(head, body)
         if answer:
