@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.__main__ import main
+from broker.clock import Clock
 from broker.link.mqtt5_connection import Connection
-from broker.store import audit, repair, schema, scrub, seals, service_row
+from broker.settle.fences import Fences
+from broker.store import audit, history, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 from broker.store.statements import COUNT
@@ -76,12 +78,38 @@ def _believe_disk() -> None:
     setattr(Writer, "_transact", transact)  # noqa: B010 - a defect that is put in from outside
 
 
+def _loss_unseen() -> None:
+    """A store is compared neither with its anchor nor with what arms know."""
+    setattr(history, "_missing", lambda *_: "")  # noqa: B010 - a defect that is put in from outside
+    setattr(Fences, "ahead", lambda *_: "")  # noqa: B010 - likewise
+
+
+def _epochs_again() -> None:
+    """A restored store goes on in the epochs that it had."""
+    setattr(Batch, "raise_epoch", lambda *_: None)  # noqa: B010 - a defect that is put in from outside
+    setattr(Fences, "go_above", lambda *_: None)  # noqa: B010 - likewise
+
+
+def _clock_believed() -> None:
+    """Service time is the machine's time, or the last one that was told if that is later."""
+
+    def now_us(clock: Clock) -> int:
+        clock._last_us = max(clock._last_us, clock.wall_us())
+        return clock._last_us
+
+    setattr(Clock, "now_us", now_us)  # noqa: B010 - a defect that is put in from outside
+    setattr(Clock, "for_deleting", lambda clock: (clock.now_us(), 0))  # noqa: B010 - likewise
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
+    "clock_believed": _clock_believed,
     "commit_late": _commit_late,
     "strict_reader": _strict_reader,
     "believe_rows": _believe_rows,
     "sync_off": _sync_off,
     "believe_disk": _believe_disk,
+    "epochs_again": _epochs_again,
+    "loss_unseen": _loss_unseen,
 }
 """Each breaks one rule, by name."""
 

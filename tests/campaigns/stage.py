@@ -53,13 +53,13 @@ class Stage:
 
     def __init__(
         self, folder: Path, seed: float, *, arms: int = 3, users: int = 4, defect: str = "", config: str = "",
-        proxied: bool = False, latency_ms: float = 2, more: str = "",
+        proxied: bool = False, latency_ms: float = 2, more: str = "", module: str = "",
     ) -> None:  # fmt: skip
         self.dice = dice_of(seed)
         self.arms = [f"r{number}" for number in range(1, arms + 1)]
         self.server = Mosquitto(folder, config) if config else Mosquitto(folder)
         self.proxy = TcpProxy(self.server.port, free_port()) if proxied else None
-        module = "tests.campaigns.defects" if defect else "broker"
+        module = module or ("tests.campaigns.defects" if defect else "broker")
         self.process = ServiceProcess(
             self.server,
             folder,
@@ -129,9 +129,13 @@ class Stage:
 
     def _next(self, person: Person, dice: random.Random) -> Asked:
         arm, mode = dice.choice(self.arms), dice.choice(list(MODES))
-        value = TOO_FAST if dice.random() < 0.1 else self._values[arm, mode].pop()
+        value = TOO_FAST if dice.random() < 0.1 else self.value(arm, mode)
         params = {"control_mode": mode, ITEM: value}
         return Asked(f"{person.user}/{person.conn}/{person.new_id()}", arm, METHOD, {"params": params}, [])
+
+    def value(self, arm: str, mode: str) -> float:
+        """A number that nobody asked for there."""
+        return self._values[arm, mode].pop()
 
     async def online(self, epoch: int) -> int:
         """Wait until a run of this epoch, or a later one, takes requests; its epoch."""

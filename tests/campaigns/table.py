@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import bits, disk, fuzz, kill, power, syscall, together
+from tests.campaigns import bits, clock, disk, fuzz, kill, power, restore, syscall, together, wal
 from tests.campaigns.figures import Figures
 
 
@@ -32,5 +32,10 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     "fuzz": CampaignRow(
         "packets of every malformed and illegal kind on both links", fuzz.run, "strict_reader", 1_000_000, 8_000
     ),
+    "wal": CampaignRow("kills, then a log or file that is cut, removed or older", wal.run, "loss_unseen", 108, 3),
+    "clock": CampaignRow(
+        "the clock jumps by 1 h, 10 years, 5 s, and back, also over a start", clock.run, "clock_believed", 60, 2
+    ),
+    "restore": CampaignRow("backups under load, restored after the plant went on", restore.run, "epochs_again", 50, 1),
     "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
 }
