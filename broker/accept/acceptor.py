@@ -97,7 +97,8 @@ class Acceptor:
 
     def follow(self, settings: Settings) -> None:
         """Decide by these settings from now on."""
-        self._settings, self._users = settings, Users(settings)
+        self._settings = settings
+        self._users = self._replies.users = Users(settings)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
         """Answer everything that was decided but could not be committed; it stays unacknowledged."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from broker.publish.shortening import short_event, short_past
-from schema.codecs.codec import Codec
 from schema.envelope import ErrorBody, Reply, Stage, Warned
 from schema.errors import BrokerError
 from schema.messages import Empty
@@ -17,6 +16,14 @@ _CHANGED = frozenset({Stage.STORED, Stage.APPLIED})
 _SHORT_TEXT = 200
 _AROUND = 2_000
 """Bytes left for the rest of a reply beside the one entry of a page."""
+
+
+class Encoder(Protocol):
+    """What makes the payload of a reply."""
+
+    def encode_reply(self, reply: Reply) -> bytes:
+        """The payload."""
+        ...
 
 
 class Page(NamedTuple):
@@ -37,7 +44,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
 """The methods whose results are pages, with `more`."""
 
 
-def fit(reply: Reply, codec: Codec, error_of: Callable[[BrokerError], ErrorBody], room: int) -> bytes:
+def fit(reply: Reply, codec: Encoder, error_of: Callable[[BrokerError], ErrorBody], room: int) -> bytes:
     """The payload of a reply in at most so many bytes, if that can be; `error_of` makes the error of a reply."""
     size = len(payload := codec.encode_reply(reply))
     if size <= room:
@@ -70,7 +77,7 @@ def _too_large(reply: Reply, error_of: Callable[[BrokerError], ErrorBody], size:
     )  # fmt: skip
 
 
-def _shorter_page(reply: Reply, page: Page, result: Document, codec: Codec, room: int) -> bytes:
+def _shorter_page(reply: Reply, page: Page, result: Document, codec: Encoder, room: int) -> bytes:
     """The page with as many entries as fit, at least one; the only one without its values if need be."""
     entries: list[Document] = result[page.entries]
     count, payload = len(entries), codec.encode_reply(reply)
@@ -94,7 +101,7 @@ def _whole_number(entries: list[Document], number: str, count: int) -> int:
     return fewer or count
 
 
-def _encode_page(reply: Reply, page: Page, entries: list[Document], codec: Codec, *, more: bool = True) -> bytes:
+def _encode_page(reply: Reply, page: Page, entries: list[Document], codec: Encoder, *, more: bool = True) -> bytes:
     """The reply with these entries; gaps beyond the last of them are for the next page."""
     result: Document = {**(reply.result if isinstance(reply.result, dict) else {}), page.entries: entries, "more": more}
     if more and "missing" in result:
@@ -107,7 +114,7 @@ def _is_before(gap: Document, last: int, page: Page) -> bool:
     return bool(gap["first"] > last if page.entries == "changes" else gap["last"] < last)
 
 
-def _fewer_violations(reply: Reply, error: ErrorBody, codec: Codec, room: int) -> bytes:
+def _fewer_violations(reply: Reply, error: ErrorBody, codec: Encoder, room: int) -> bytes:
     """The refusal with as many violations as fit, and words that say how many there are."""
     payload, count, message = codec.encode_reply(reply), len(error.violations), error.message
     while len(payload) > room and (count or len(message) > _SHORT_TEXT):

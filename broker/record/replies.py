@@ -10,6 +10,8 @@ from broker.arms.jobs import Address, ChangeJob, Waiter
 from broker.publish.outbox import Publication
 from broker.record.fitting import fit
 from broker.record.ledger import Ledger
+from broker.record.short_replies import short
+from broker.settings import Users
 from broker.store.rows import RequestRow, RequestUpdate
 from handlers.factory import RESTORE_FACTORY, factory_slots
 from handlers.outcome import Answer
@@ -102,6 +104,8 @@ class Replies:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self.users: Users | None = None
+        """Who gets short replies."""
         self.owed: dict[str, int] = {}
         """How many requests of each user that came in have no reply yet."""
 
@@ -119,18 +123,26 @@ class Replies:
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
         self._gave(address.user)
-        codec = CODEC_BY_NAME[address.codec]
+        codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address.user)
+        if wants_short:
+            payload = short(reply, codec, error_body)
+        elif payload is None or codec is not JSON:
+            payload = codec.encode_reply(reply)
         self._ledger.outbox.send(
             Publication(
                 address.topic,
-                codec.encode_reply(reply) if payload is None or codec is not JSON else payload,
+                payload,
                 codec.content_type,
                 address.correlation,
                 EXPIRY_S,
                 done=partial(self._taken, request_n) if request_n else None,
-                shorten=partial(fit, reply, codec, error_body),
+                shorten=None if wants_short else partial(fit, reply, codec, error_body),
             )
         )
+
+    def _wants_short(self, user: str) -> bool:
+        users = self.users
+        return users is not None and users.any_short and users.wants_short(user)
 
     def _taken(self, request_n: int) -> None:
         self._ledger.store.batch.reply_published(request_n)
