@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -13,7 +14,15 @@ from broker.cli.lines import error_lines, reply_line, warning_lines
 from broker.cli.login import Account
 from broker.cli.outcome import ended
 from broker.client import ArmClient, ClientError, NotDoneError, ReplyDocument, RequestOptions
+from schema.nearest import did_you_mean
 
+SHOWN = 60
+"""Characters of what was given that a message repeats."""
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "wait": ("applied", "stored"),
+    "unit": ("deg", "rad"),
+    "view": ("reported", "desired"),
+}
 NO_REPLY_YET_S = 2.0
 """After so long a person is told whether a service is there at all."""
 
@@ -37,6 +46,7 @@ def run(account: Account, request: Request, *, as_json: bool) -> Exit:
 
 async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
     params = _object(request.params)
+    _check_words(request.options)
     async with account.client() as client:
         telling = asyncio.create_task(_tell_if_away(client))
         try:
@@ -71,12 +81,32 @@ async def _tell_if_away(client: ArmClient) -> None:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        params: object = json.loads(text)
+        params: object = json.loads(text, object_pairs_hook=_unique)
     except ValueError as error:
         raise ValueError(f"PARAMS-JSON: {error}") from error
+    except RecursionError:
+        raise ValueError("PARAMS-JSON: nested too deep") from None
     if isinstance(params, dict):
         return params
-    raise ValueError(f"PARAMS-JSON: an object is wanted, as in '{{\"z\":-9.81}}', not {text}")
+    raise ValueError(f"PARAMS-JSON: an object is wanted, as in '{{\"z\":-9.81}}', not {text[:SHOWN]}")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of key-value pairs; ValueError for a key that is given twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key[:SHOWN]!r} is given twice")
+        found[key] = value
+    return found
+
+
+def _check_words(options: RequestOptions) -> None:
+    """ValueError for a word that an option does not take."""
+    for name, words in _WORDS.items():
+        value = options.get(name)
+        if isinstance(value, str) and value not in words:
+            raise ValueError(f"--{name}: {value[:SHOWN]!r} is none of {', '.join(words)}{did_you_mean(value, words)}")
 
 
 def _show(reply: ReplyDocument, *, as_json: bool) -> None:

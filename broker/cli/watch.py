@@ -11,6 +11,9 @@ from broker.cli.login import Account
 from broker.cli.outcome import ended
 from broker.client import Resynced, Watched, WatchedDocument, WatchedEvent
 
+SILENCE_S = 3.0
+"""After so long without a word of the arm it is said that nobody serves it."""
+
 
 def run(account: Account, arm: str | None, *, as_json: bool) -> Exit:
     """Show until interrupted, or until nobody reads any more."""
@@ -19,11 +22,24 @@ def run(account: Account, arm: str | None, *, as_json: bool) -> Exit:
 
 async def _watch(account: Account, arm: str | None, *, as_json: bool) -> Exit:
     async with account.client() as client, client.watch(arm) as watched:
-        async for each in watched:
-            line = json.dumps(as_document(each), ensure_ascii=False) if as_json else watched_line(each)
-            sys.stdout.write(f"{line}\n")
-            sys.stdout.flush()
+        silence = asyncio.get_running_loop().call_later(SILENCE_S, _tell_silence, arm)
+        try:
+            async for each in watched:
+                if each.arm == arm or arm is None:
+                    silence.cancel()
+                line = json.dumps(as_document(each), ensure_ascii=False) if as_json else watched_line(each)
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+        finally:
+            silence.cancel()
     return Exit.OK
+
+
+def _tell_silence(arm: str | None) -> None:
+    """Say that nobody tells of the arm: its documents are retained, and come at once where there are any."""
+    what = "of anything below this root" if arm is None else f"of an arm {arm!r}"
+    sys.stderr.write(f"armbroker: no service tells {what}; still listening\n")
+    sys.stderr.flush()
 
 
 def as_document(watched: Watched) -> dict[str, Any]:

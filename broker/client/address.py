@@ -18,9 +18,17 @@ class Address(NamedTuple):
         """What proves the server: the system's authorities, or those in `ca_file`; None without encryption.
 
         Raises:
-            OSError: `ca_file` cannot be read.
+            OSError: `ca_file` cannot be read; it is named.
+            ValueError: `ca_file` holds no certificates; it is named.
         """
-        return ssl.create_default_context(cafile=ca_file) if self.tls else None
+        if not self.tls:
+            return None
+        try:
+            return ssl.create_default_context(cafile=ca_file)
+        except ssl.SSLError as error:
+            raise ValueError(f"{ca_file}: holds no certificates: {error.reason or error}") from None
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(ca_file)) from None
 
 
 def parse_address(url: str) -> Address:

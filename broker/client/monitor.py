@@ -60,6 +60,8 @@ class _Arm:
 
     def __init__(self) -> None:
         self.started = False
+        self.settled = False
+        """Whether a lost connection was told since: what is ahead of what was seen then was missed, it is no start."""
         self.start = 0
         self.highest: Mark = (0, 0)
         self.on_topic: dict[str, Mark] = {}
@@ -85,6 +87,18 @@ class Monitor:
         """Forget everything."""
         self._arms.clear()
 
+    def lost(self) -> None:
+        """The connection was lost: what the next documents are ahead of what was seen has been missed."""
+        for state in self._arms.values():
+            state.settled = state.started
+
+    def service(self, epoch: int) -> bool:
+        """Whether a service counts below what was seen: its store is another one, and everything begins anew."""
+        if any(state.started and epoch < state.highest[0] for state in self._arms.values()):
+            self._arms.clear()
+            return True
+        return False
+
     def document(self, arm: str, name: str, document: dict[str, Any] | None, *, retained: bool) -> list[Step]:
         """Take a document; `retained` if it was stored before we subscribed, so that it belongs to the start."""
         seen = WatchedDocument(arm, name, document)
@@ -94,9 +108,9 @@ class Monitor:
         steps: list[Step] = []
         mark, state = _mark(document), self._arms.setdefault(arm, _Arm())
         if state.started and _restored(mark, state.highest):
-            steps = [Resynced(arm, f"its store went back to seq {mark[1]}")]
+            steps = [] if state.settled else [Resynced(arm, f"its store went back to seq {mark[1]}")]
             state = self._arms[arm] = _Arm()
-        if not state.started or (retained and mark[1] > state.highest[1]):
+        if not state.started or (retained and not state.settled and mark[1] > state.highest[1]):
             state.started, state.start = True, mark[1]
         elif mark[1] > state.highest[1]:
             steps = [Gap(arm, state.highest[1], mark[1])]

@@ -136,13 +136,16 @@ class Watch:
     def _steps_of(self, news: tuple[PublicTopic, Incoming] | Renew) -> Sequence[Step | Renew]:
         """What one message comes to; nothing, with a log line, if it cannot be read."""
         if isinstance(news, Renew):
-            self._monitor.reset()
+            if news.ask:
+                self._monitor.reset()
+            else:
+                self._monitor.lost()
             return [Resynced("", news.why), news]
         source, message = news
         try:
             document = decode(message.payload, message.content_type) if message.payload else None
             if source.family == "svc":
-                return [WatchedDocument(source.arm, "svc", document)]
+                return self._of_service(source.arm, document)
             if source.family == "state":
                 if document is not None:
                     msgspec.convert(document, _Ordered)
@@ -151,6 +154,16 @@ class Watch:
         except (ValueError, msgspec.ValidationError) as error:
             LOG.warning("unreadable message on %s: %s", message.topic, error)
             return []
+
+    def _of_service(self, instance: str, document: dict[str, Any] | None) -> Sequence[Step | Renew]:
+        """What a service says of itself; one that counts lower than before has another store."""
+        seen = WatchedDocument(instance, "svc", document)
+        said = document or {}
+        epoch = said.get("epoch")
+        if said.get("state") == "online" and isinstance(epoch, int) and self._monitor.service(epoch):
+            why = f"the store of the service is another one: its epoch is {epoch}"
+            return [seen, Resynced("", why), Renew(why, ask=True)]
+        return [seen]
 
     async def _renew(self, step: Renew) -> list[Step]:
         """Start from the documents again."""

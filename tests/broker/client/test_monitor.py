@@ -125,3 +125,27 @@ def test_arms_are_apart() -> None:
         WatchedDocument("r13", "config", a_document(50))
     ]
     assert at.event(LIMIT, 8, 7) == [shown(8, 7)]
+
+
+def test_after_a_lost_connection_documents_that_are_ahead_show_what_was_missed() -> None:
+    monitor = Monitor()
+    monitor.document("r12", "config", {"epoch": 1, "seq": 7}, retained=True)
+    monitor.lost()
+    assert monitor.document("r12", "presence", {"epoch": 1, "seq": 7}, retained=True) == [
+        WatchedDocument("r12", "presence", {"epoch": 1, "seq": 7})
+    ]
+    assert monitor.document("r12", "config", {"epoch": 1, "seq": 9}, retained=True) == [
+        Gap("r12", 7, 9),
+        WatchedDocument("r12", "config", {"epoch": 1, "seq": 9}),
+    ]
+
+
+def test_a_service_that_counts_lower_than_before_has_another_store() -> None:
+    monitor = Monitor()
+    assert not monitor.service(1)
+    monitor.document("r12", "config", {"epoch": 5, "seq": 7}, retained=True)
+    assert not monitor.service(5)
+    assert monitor.service(4)
+    assert monitor.document("r12", "config", {"epoch": 4, "seq": 2}, retained=True) == [
+        WatchedDocument("r12", "config", {"epoch": 4, "seq": 2})
+    ]

@@ -17,8 +17,6 @@ LONG = "x" * 64
 BASE = Reply(LONG, "a" * 63, "S" * 64, ok=True, stage=Stage.APPLIED, final=True, rev=2**40, seq=2**40, at_us=1)
 SUGGESTED = (1 / 3,) * 64
 VIOLATION = Violation("joint_speed_soft_limits[4]", 80.1, 70.2, "deg/s", "<=", "hard:device", 5, "joint_5", SUGGESTED)
-    "joint_speed_soft_limits[4]", 80.1, 70.2, "deg/s", "<=", "hard:device", 5, "joint_5", (1 / 3,) * 64
-)
 
 
 def document(payload: bytes, codec: str) -> Any:
