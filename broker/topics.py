@@ -160,6 +160,11 @@ def user_of(topic: str, topics: Topics) -> str:
     return topic.removeprefix(start).partition("/")[0] if topic.startswith(start) else ""
 
 
+def replied_user(topic: str) -> str:
+    """The level of the user in a topic that a reply goes to."""
+    return topic.rsplit("/", 3)[-3]
+
+
 class ReadTopics:
     """What the service reads of what it published itself, below the same root."""
 

@@ -13,6 +13,7 @@ from broker.record.ledger import Ledger
 from broker.record.short_replies import short
 from broker.settings import Users
 from broker.store.rows import RequestRow, RequestUpdate
+from broker.topics import replied_user
 from handlers.factory import RESTORE_FACTORY, factory_slots
 from handlers.outcome import Answer
 from handlers.rpc_table import reply_message
@@ -123,7 +124,7 @@ class Replies:
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
         self._gave(address.user)
-        codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address.user)
+        codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address)
         if wants_short:
             payload = short(reply, codec, error_body)
         elif payload is None or codec is not JSON:
@@ -140,9 +141,9 @@ class Replies:
             )
         )
 
-    def _wants_short(self, user: str) -> bool:
+    def _wants_short(self, address: Address) -> bool:
         users = self.users
-        return users is not None and users.any_short and users.wants_short(user)
+        return users is not None and users.any_short and users.wants_short(address.user or replied_user(address.topic))
 
     def _taken(self, request_n: int) -> None:
         self._ledger.store.batch.reply_published(request_n)
