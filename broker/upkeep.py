@@ -1,6 +1,7 @@
 """What a run does from time to time."""
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 import structlog
@@ -15,6 +16,8 @@ from broker.store.store import Store
 log = structlog.get_logger()
 
 HOUR_S, MINUTE_S = 3600.0, 60.0
+SCRUB_HOURS = 24
+"""How often the whole store is compared with its hashes: what a bit flipped in is told before it is needed."""
 COMPARE_S = 300.0
 """How often every arm is read again, whatever it tells: the event of a change may have been lost."""
 
@@ -45,9 +48,11 @@ async def each_minute(
 
 
 async def each_hour(store: Store, clock: Clock, readback: ReadBack) -> None:
-    """Drop what need not be kept, and compare what the MQTT server retains, for ever."""
-    while True:
+    """Drop what need not be kept, compare what the MQTT server retains, and once a day the store with its hashes."""
+    for hour in itertools.count(1):
         await asyncio.sleep(HOUR_S)
+        if hour % SCRUB_HOURS == 0:
+            store.scrub()
         purged = await store.purge(*clock.for_deleting())
         log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
         readback.ask()

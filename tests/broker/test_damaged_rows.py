@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -286,3 +287,19 @@ def test_the_epoch_survives_either_of_its_rows(tmp_path: Path) -> None:
     (tmp_path / ANCHOR).unlink()
     with pytest.raises(StoreBrokenError, match="and so is what could stand in for it: restore the store from a backup"):
         run_once(tmp_path, nothing)
+
+
+def test_what_is_damaged_while_the_service_runs_is_told_within_a_day(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with Plant(tmp_path) as plant:
+            await change(plant)
+            await plant.turn(1.0)
+            alter(tmp_path, "UPDATE request SET outcome = x'00' WHERE id = 'first-r1'")
+            await plant.turn(25 * 3600.0)
+            limit = time.monotonic() + 60
+            while not plant.service._counters.totals()["row_damaged"] and time.monotonic() < limit:
+                await plant.turn(0.1)
+            assert plant.service._counters.totals()["row_damaged"] == 1
+            assert (await plant.call("r2", SET, {**VALUE, "twist_linear_soft_limit": 0.2}))["stage"] == "applied"
+
+    run(whole)
