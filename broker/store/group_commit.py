@@ -160,6 +160,7 @@ class GroupCommit(Reader):
             self._error = error
             if self._failed is not None and not self._failed.done():
                 self._failed.set_exception(error)
+                self._failed.exception()  # a run that ends before it looks has the error from elsewhere
 
     def _uncommitted(self) -> Iterator[Batch]:
         if self._committing is not None:

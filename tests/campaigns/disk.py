@@ -41,6 +41,8 @@ async def _some(folder: Path, seed: float, trials: int, defect: str, figures: Fi
             stage.start()
             await stage.online(1)
         await stage.rest()
+        trace = stage.process.log.partition("Traceback")[2]
+        figures.expect(not trace, trace[-1500:] if len(trace) < 3000 else trace[:3000])
         await Checker(stage, figures).judge()
         figures.expect(await stage.process.stop() == 0, "the service did not end cleanly")
 
