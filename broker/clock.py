@@ -22,8 +22,10 @@ AWAY_US = 3 * 86_400_000_000
 """A longer absence of the service is not believed where something would be deleted for its age."""
 SLEWED_US = 3_600_000_000
 """Up to so much service time is ahead, it goes at half speed until the machine's clock has caught up."""
+_CLOSE_US = 1_000_000
+"""So little after the last time told a time is believed as it is."""
 _STILL_US = 100_000
-"""The same, but up to so much it stands still."""
+"""As SLEWED_US, but up to so much it stands still."""
 _UNSET = 1 << 62
 
 
@@ -56,7 +58,7 @@ class Clock:
         """Called when `sure_since_us` moved."""
         self._last_us = 0
         self._offset_us = _UNSET
-        """Service time less monotonic time, when it was told last."""
+        """Service time less monotonic time, when it was last compared."""
         self._found_us = _UNSET
         """The machine's clock less monotonic time, as it has been since it jumped ahead."""
         self._found_at_us = 0
@@ -64,11 +66,10 @@ class Clock:
     def now_us(self) -> int:
         """Service time in µs since 1970."""
         wall_us = self.wall_us()
-        offset_us = wall_us - int(self.monotonic() * 1e6)
-        if -BOUND_US < offset_us - self._offset_us < BOUND_US and wall_us > self._last_us and self.state is OK:
-            self._offset_us, self._last_us = offset_us, wall_us
+        if 0 < wall_us - self._last_us < _CLOSE_US and self.state is OK:  # no clock has to be asked what passed
+            self._last_us = wall_us
             return wall_us
-        return self._reckon(wall_us, offset_us)
+        return self._reckon(wall_us, wall_us - int(self.monotonic() * 1e6))
 
     def not_before(self, time_us: int, sure_since_us: int = 0) -> None:
         """Go on from the last committed time of a store, and from the time since which it was sure of ages."""
