@@ -5,8 +5,13 @@ import sqlite3
 from itertools import starmap
 from pathlib import Path
 
+import structlog
+
+from broker.store.copies import copy_path, way_back
 from broker.store.digest import sql_digest, sql_sha256
 from broker.store.errors import StoreBrokenError, StoreVersionError
+
+log = structlog.get_logger()
 
 APPLICATION_ID = 0x41524D42
 """Marks the file as ours: `ARMB`."""
@@ -203,11 +208,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[tuple[
     if tables and application != APPLICATION_ID:
         raise StoreVersionError(f"{path}: application id {application:#x} is not ours ({APPLICATION_ID:#x})")
     if version > len(migrations):
-        raise StoreVersionError(f"{path}: version {version} is newer than {len(migrations)}, the newest known here")
+        text = f"{path}: version {version} is newer than {len(migrations)}, the newest known here"
+        raise StoreVersionError(f"{text}; {way_back(path, len(migrations))}")
     if version == len(migrations):
         return
     if version:
-        _back_up(connection, path.with_name(f"{path.name}.v{version}"))
+        _back_up(connection, copy_path(path, version))
     connection.execute("BEGIN IMMEDIATE")
     try:
         for statements in migrations[version:]:
@@ -220,6 +226,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[tuple[
         raise
     connection.execute("COMMIT")
     sync_directory(path.parent)
+    if version:
+        log.info("store_migrated", version=len(migrations), before=version, copy=str(copy_path(path, version)))
 
 
 def _back_up(connection: sqlite3.Connection, target: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from broker.store.anchor import AnchorFile
 from broker.store.archive import forget_archived, write_archives
+from broker.store.copies import remove_old
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
 from broker.store.history import check_history, kept_anchor, own_anchor
@@ -149,6 +150,7 @@ class Store(GroupCommit):
             await self.archive(now_us)
             while await asyncio.wrap_future(self._writer.run(give_back)):
                 pass
+            remove_old(self._path, now_us / 1e6, sure_since_us / 1e6)
         except (StoreError, OSError, sqlite3.Error) as error:
             self._fail(store_error(error))
             raise store_error(error) from error

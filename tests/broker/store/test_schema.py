@@ -108,7 +108,9 @@ def test_a_migration_that_fails_changes_nothing(version_1: sqlite3.Connection, p
 def test_a_newer_version_is_refused_by_number(version_1: sqlite3.Connection, path: Path) -> None:
     version_1.execute("PRAGMA user_version = 99")
     version_1.close()
-    with pytest.raises(StoreVersionError, match="version 99 is newer than"):
+    with pytest.raises(
+        StoreVersionError, match="version 99 is newer than .*; there is no copy that this program can read"
+    ):
         Store.open(path.parent, lambda: 0)
 
 
