@@ -109,7 +109,7 @@ def test_a_newer_version_is_refused_by_number(version_1: sqlite3.Connection, pat
     version_1.execute("PRAGMA user_version = 99")
     version_1.close()
     with pytest.raises(
-        StoreVersionError, match="version 99 is newer than .*; there is no copy that this program can read"
+        StoreVersionError, match=r"version 99 is newer than .*; there is no copy that this program can read"
     ):
         Store.open(path.parent, lambda: 0)
 
