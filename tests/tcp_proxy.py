@@ -11,7 +11,7 @@ class TcpProxy:
     """Forwards connections from `port` (0: any that is free) to port `target` of 127.0.0.1.
 
     `sent` holds what each connection's client sent; while `refusing`, connections are aborted and counted in
-    `refused`; while `forwarding` is not set, what clients send is kept back.
+    `refused`; while `forwarding` is not set, what clients send is kept back; while `answering` is not, what they get.
     """
 
     def __init__(self, target: int, port: int = 0) -> None:
@@ -21,6 +21,8 @@ class TcpProxy:
         self.refused = 0
         self.forwarding = asyncio.Event()
         self.forwarding.set()
+        self.answering = asyncio.Event()
+        self.answering.set()
         self._target = target
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -45,6 +47,7 @@ class TcpProxy:
     def cut(self) -> None:
         """Abort every connection."""
         self.forwarding.set()
+        self.answering.set()
         for writer in self._open:
             writer.transport.abort()
 
@@ -85,6 +88,8 @@ class TcpProxy:
                 if record is not None:
                     await self.forwarding.wait()
                     record += data
+                else:
+                    await self.answering.wait()
                 writer.write(data)
                 await writer.drain()
         for end in ends:

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.__main__ import main
+from broker.accept.known_ids import KnownIds
 from broker.clock import Clock
 from broker.link.mqtt5_connection import Connection
+from broker.presence.rivals import Rivals
+from broker.publish.outbox import Outbox
 from broker.settle.fences import Fences
 from broker.store import audit, history, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
@@ -101,6 +104,22 @@ def _clock_believed() -> None:
     setattr(Clock, "for_deleting", lambda clock: (clock.now_us(), 0))  # noqa: B010 - likewise
 
 
+def _alone() -> None:
+    """A service believes that it is the only one."""
+    setattr(Rivals, "first", lambda *_: None)  # noqa: B010 - a defect that is put in from outside
+    setattr(Rivals, "_has_to_end", lambda *_: False)  # noqa: B010 - likewise
+
+
+def _owe_nothing() -> None:
+    """What a lost connection swallowed is not sent again."""
+    setattr(Outbox, "_put_back", lambda outbox: outbox._under_way.clear())  # noqa: B010 - put in from outside
+
+
+def _forget_ids() -> None:
+    """No request is known by its id."""
+    setattr(KnownIds, "find", lambda *_: None)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
@@ -110,6 +129,9 @@ DEFECTS: dict[str, Callable[[], None]] = {
     "believe_disk": _believe_disk,
     "epochs_again": _epochs_again,
     "loss_unseen": _loss_unseen,
+    "alone": _alone,
+    "forget_ids": _forget_ids,
+    "owe_nothing": _owe_nothing,
 }
 """Each breaks one rule, by name."""
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,6 +127,12 @@ class Stage:
                 await person.ask(mine[-1], PATIENCE_S)
             await asyncio.sleep(dice.uniform(0.0, pause_s))  # the pace of the load
 
+    def next_request(self, person: Person) -> Asked:
+        """A request that nobody asked yet; whoever takes it has to send it."""
+        asked = self._next(person, self.dice)
+        self.asked[asked.full_id] = asked
+        return asked
+
     def _next(self, person: Person, dice: random.Random) -> Asked:
         arm, mode = dice.choice(self.arms), dice.choice(list(MODES))
         value = TOO_FAST if dice.random() < 0.1 else self.value(arm, mode)
@@ -175,13 +181,21 @@ class Stage:
 
     def _read_journal(self) -> None:
         """Note what the arms wrote down since the last look: a start writes their journal anew, and shorter."""
+        for serial, taken in self._entries(self.process.data):
+            self._taken.setdefault((serial, taken.pair), taken)
+
+    def journal_of(self, data: Path) -> list[Taken]:
+        """What the arms of another service carried out, as its journal tells now."""
+        return [taken for _, taken in self._entries(data)]
+
+    def _entries(self, data: Path) -> Iterator[tuple[str, Taken]]:
         names = {serial_number(arm, "gen3_7dof"): arm for arm in self.arms}
         modes = {number: name for name, number in MODES.items()}
-        journal = self.process.data / "adapters" / "simulated" / JOURNAL
+        journal = data / "adapters" / "simulated" / JOURNAL
         if not journal.exists():
             return
         for line in journal.read_bytes().rpartition(b"\n")[0].splitlines():
             entry = _DECODER.decode(line)
             if entry.key == ITEM and entry.pair is not None and entry.refusal is None and entry.serial in names:
                 place = (names[entry.serial], modes[entry.mode])
-                self._taken.setdefault((entry.serial, entry.pair), Taken(place, entry.value[ITEM], entry.pair))
+                yield entry.serial, Taken(place, entry.value[ITEM], entry.pair)

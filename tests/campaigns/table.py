@@ -3,7 +3,21 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.campaigns import bits, clock, disk, fuzz, kill, power, restore, syscall, together, wal
+from tests.campaigns import (
+    bits,
+    clock,
+    disk,
+    duplicate,
+    fuzz,
+    kill,
+    partition,
+    power,
+    restore,
+    syscall,
+    together,
+    two,
+    wal,
+)
 from tests.campaigns.figures import Figures
 
 
@@ -37,5 +51,12 @@ CAMPAIGNS: dict[str, CampaignRow] = {
         "the clock jumps by 1 h, 10 years, 5 s, and back, also over a start", clock.run, "clock_believed", 60, 2
     ),
     "restore": CampaignRow("backups under load, restored after the plant went on", restore.run, "epochs_again", 50, 1),
+    "two": CampaignRow("two services on one root", two.run, "alone", 24, 2),
+    "partition": CampaignRow(
+        "the network to the MQTT server cut, refused, half open, held one way", partition.run, "owe_nothing", 200, 8
+    ),
+    "duplicate": CampaignRow(
+        "repeats, redeliveries and copies that overtake one another", duplicate.run, "forget_ids", 4_000, 60
+    ),
     "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
 }

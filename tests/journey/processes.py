@@ -66,6 +66,11 @@ class ServiceProcess:
         return self._process.pid if self._process is not None else 0
 
     @property
+    def returncode(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self._process.poll() if self._process is not None else None
+
+    @property
     def log(self) -> str:
         """What it has written, over all its starts."""
         return (self.folder / "service.log").read_text()
