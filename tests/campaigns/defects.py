@@ -111,8 +111,14 @@ def _alone() -> None:
 
 
 def _owe_nothing() -> None:
-    """What a lost connection swallowed is not sent again."""
-    setattr(Outbox, "_put_back", lambda outbox: outbox._under_way.clear())  # noqa: B010 - put in from outside
+    """Events and replies that a lost connection swallowed are not sent again."""
+
+    def forget(outbox: Outbox) -> None:
+        owed = [publication for _, publication in reversed(outbox._under_way) if publication.retain]
+        outbox._waiting.extendleft(owed)
+        outbox._under_way.clear()
+
+    setattr(Outbox, "_put_back", forget)  # noqa: B010 - a defect that is put in from outside
 
 
 def _forget_ids() -> None:

@@ -48,7 +48,11 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
                 await asyncio.sleep(stage.dice.uniform(0.2, 1.0))
                 await _harm(stage, stage.proxy, figures)
                 figures.trials += 1
-        await stage.rest()
+        try:
+            await stage.rest()
+        except TimeoutError:
+            figures.expect(False, "the service did not come to rest")
+            return
         await Checker(stage, figures).judge()
         figures.expect(await stage.process.stop() == 0, "the service did not end cleanly")
 
