@@ -58,6 +58,8 @@ class Comparison:
         self._epoch = epoch
         self._retained: dict[str, array[int]] = {}
         self._looked_at: dict[str, int] = {}
+        self.right = self.sent = 0
+        """Documents that were looked at, and were right, or had to be sent."""
 
     @property
     def arms(self) -> int:
@@ -88,6 +90,14 @@ class Comparison:
     def look_at(self, key: Key) -> None:
         """Note that a document is sent, or is right."""
         self._looked_at[key.arm] = self._looked_at.get(key.arm, 0) | 1 << _PLACE[key.name]
+
+    def judge(self, session: ArmSession, name: str, document: Mapping[str, Any]) -> bool:
+        """Look at a document; whether the one that is retained is right."""
+        self.look_at(Key(session.arm, name))
+        right = self.is_right(session, name, document)
+        self.right += right
+        self.sent += not right
+        return right
 
     def is_right(self, session: ArmSession, name: str, document: Mapping[str, Any]) -> bool:
         """Whether the document that is retained says the same as this one, and is not older than the last event."""

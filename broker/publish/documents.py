@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import structlog
 
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
@@ -17,6 +18,8 @@ from broker.publish.shortening import shortener
 from broker.topics import Topics
 from schema.codecs.codec import Codec
 from schema.codecs.times import format_time
+
+log = structlog.get_logger()
 
 GAP_S = 0.1
 """Least time between two sendings of one document under load."""
@@ -30,6 +33,8 @@ REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32
 """Publications waiting from which documents give way to replies and events."""
+WARM_ARMS = 512
+"""Of so many arms the limits are kept as they were made; of others they are made anew when asked for."""
 UNMET_S = 1.0
 """How long a comparison waits for arms that were not tried yet before it looks again."""
 UNMET_TRIES = 60
@@ -71,6 +76,8 @@ class Documents:
         self._sessions: dict[str, ArmSession] = {}
         self._factsheets: dict[str, int] = {}
         """What was said of each arm last: it is told of more often than it changes."""
+        self._warm: dict[str, ArmSession] = {}
+        """The arms whose effective limits were made last, the oldest first."""
         self._comparison: Comparison | None = None
         self._rest: Iterator[tuple[ArmSession, str]] | None = None
         self._compared = False
@@ -97,6 +104,7 @@ class Documents:
         """Send no more documents of an arm."""
         self._agenda.forget(arm)
         self._factsheets.pop(arm, None)
+        self._warm.pop(arm, None)
         self._sessions.pop(arm, None)
 
     def close(self) -> None:
@@ -151,7 +159,8 @@ class Documents:
             if self._unmet:
                 self._tries += 1
                 self._loop.call_later(UNMET_S, self._look_again, self._comparison)
-        if self._compared and not self._unmet and not self._agenda:
+        if (done := self._comparison) is not None and self._compared and not self._unmet and not self._agenda:
+            log.info("documents_compared", right=done.right, sent=done.sent)
             self._comparison = None
         return None
 
@@ -233,8 +242,7 @@ class Documents:
         comparison = self._comparison
         if comparison is None or comparison.looked_at(key):
             return False
-        comparison.look_at(key)
-        return comparison.is_right(session, key.name, document)
+        return comparison.judge(session, key.name, document)
 
     def _taken(self, key: Key) -> None:
         """The MQTT server has a document: the next one of the same name may go."""
@@ -255,4 +263,14 @@ class Documents:
             "at": format_time(self._clock.now_us()),
         }
         document.update(self._builders[name](session))
+        if name == EFFECTIVE:
+            self._keep_warm(session)
         return document
+
+    def _keep_warm(self, session: ArmSession) -> None:
+        """Of arms whose limits were not told for long, what their limits were made of is dropped: 28 kB each."""
+        self._warm.pop(session.arm, None)
+        self._warm[session.arm] = session
+        if len(self._warm) > WARM_ARMS:
+            oldest = self._warm.pop(next(iter(self._warm)))
+            oldest.state.limits = None

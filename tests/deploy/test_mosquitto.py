@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -15,6 +16,7 @@ from tests.mosquitto import SHIPPED, Mosquitto
 
 ROOT = "armbroker/v1"
 NOT_AUTHORIZED = 0x87
+SAVING = "Saving in-memory database"
 PUBLIC = (
     *(f"evt/r12/{tail}" for tail in ("config/GRAVITY_VECTOR_CHANGED", "mode", "outcome", "admin")),
     *(f"state/r12/{document}" for document in ("config", "reported", "mode", "effective", "presence")),
@@ -200,3 +202,26 @@ def test_the_shipped_listener_is_one_with_tls_and_passwords() -> None:
     assert settings["listener"] == "8883"
     assert settings["tls_version"] == "tlsv1.3"
     assert {"cafile", "certfile", "keyfile", "password_file", "acl_file", "persistence_location"} <= set(settings)
+
+
+async def test_the_store_of_the_server_is_saved_by_time_and_not_for_each_change(links: Links, plant: Mosquitto) -> None:
+    """A save writes everything that is retained; 100 arms are about 1.5 MB."""
+    service = await links.open("svc", "armbroker-main")
+    began_s, before = time.monotonic(), plant.log.count(SAVING)
+    for turn in range(5):
+        receipts = [
+            service.publish(f"{ROOT}/state/r{arm}/config", bytes([48 + turn]) * 4_000, retain=True) for arm in range(80)
+        ]
+        await settled(receipts)
+    assert plant.log.count(SAVING) - before <= 1 + (time.monotonic() - began_s) / 60
+    plant.stop()
+    assert plant.log.count(SAVING) > before
+    assert (plant.folder / "mosquitto.db").stat().st_size > 80 * 4_000
+
+
+def test_the_server_is_told_to_save_by_time_and_to_queue_what_is_read_back() -> None:
+    lines = (SHIPPED / "armbroker.conf").read_text().splitlines()
+    settings = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    assert (settings["autosave_on_changes"], settings["autosave_interval"]) == ("false", "60")
+    assert int(settings["max_queued_messages"]) >= 6 * 10_000
+    assert int(settings["max_packet_size"]) == 70_000

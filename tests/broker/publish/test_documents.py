@@ -198,3 +198,17 @@ def test_an_arm_that_is_forgotten_is_sent_no_more(tmp_path: Path) -> None:
         assert [each.topic for each in plant.link.published[after:]] == ["state/r2/presence"]
 
     play(tmp_path, scenario)
+
+
+def test_limits_of_arms_that_nobody_asks_about_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker.publish.documents.WARM_ARMS", 3)
+
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(10.0)
+        await plant.call("r7", SET, value(0.25))
+        await plant.turn(10.0)
+        assert sum(session.state.limits is not None for session in plant.service.sessions.values()) == 3
+        assert plant.session("r7").state.limits is not None
+        assert (await plant.call("r1", "Explain", {"quantity": "twist_linear"}))["ok"]
+
+    play(tmp_path, scenario, arms=ARMS)
