@@ -1,6 +1,6 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -205,3 +205,18 @@ def publish_again(
                 damages.tell(Damage("request", request.arm, request.id, f"it cannot be used: {error}"))
                 continue
             replies.give(address, reply, request.n, request.outcome)
+
+
+def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:
+    """Keep only the rows of arms that have no session: they may come with other settings, all others were taken over.
+
+    At 10,000 arms that is half of the memory after a start.
+    """
+    for rows in (loaded.arms, loaded.items, loaded.firsts, loaded.open_changes):
+        rows[:] = [row for row in rows if row.arm not in sessions]  # type: ignore[index, attr-defined]
+    open_requests = {change.request_n for change in loaded.open_changes}
+    loaded.open_requests[:] = [row for row in loaded.open_requests if row.n in open_requests]
+    for arm in sessions:
+        loaded.unpublished.pop(arm, None)
+    for key in [key for key in loaded.topic_heads if key[0] in sessions]:
+        del loaded.topic_heads[key]

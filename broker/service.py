@@ -190,6 +190,7 @@ class Service:
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
+        recovery.drop_taken(self.sessions, self._loaded)
         self._announcer.service()
         self._readback.ask()
         self._keep_running((("read back", self._readback.run()),))

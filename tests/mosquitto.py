@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "deploy" / "mosquitto"
 SITE = "/etc/mosquitto/site"
 _START_S = 10.0
+_SAVING = "Saving in-memory database"
 OPEN_CONFIG = """
 listener {port} 127.0.0.1
 allow_anonymous true
@@ -98,6 +99,20 @@ class Mosquitto:
                 self._process.wait(0.02)
         self.stop()
         raise RuntimeError(f"mosquitto did not start with {self._config}:\n{self.log}")
+
+    def save(self) -> bytes:
+        """Let it save what it holds (persistence has to be on), and return that."""
+        before = self.log.count(_SAVING)
+        if self._process is None:
+            raise RuntimeError("it does not run")
+        self._process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if self.log.count(_SAVING) > before:
+                time.sleep(0.1)
+                return (self.folder / "mosquitto.db").read_bytes()
+            time.sleep(0.02)
+        raise RuntimeError(f"mosquitto did not save:\n{self.log[-2000:]}")
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """End it, with SIGTERM (it saves its store) or another signal; idempotent."""

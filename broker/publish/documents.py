@@ -35,9 +35,10 @@ LOADED = 32
 """Publications waiting from which documents give way to replies and events."""
 WARM_ARMS = 512
 """Of so many arms the limits are kept as they were made; of others they are made anew when asked for."""
-UNMET_S = 1.0
-"""How long a comparison waits for arms that were not tried yet before it looks again."""
+AGAIN_S = 1.0
+"""How long a comparison waits for arms that were not tried yet, and for what is to be sent, before it looks again."""
 UNMET_TRIES = 60
+"""How often at most: then an arm that was not tried yet is told of as it is."""
 
 _BEHIND_S = {PRESENCE: -3600.0, EFFECTIVE: 1.0, FACTSHEET: 1.0}
 """How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
@@ -80,8 +81,7 @@ class Documents:
         """The arms whose effective limits were made last, the oldest first."""
         self._comparison: Comparison | None = None
         self._rest: Iterator[tuple[ArmSession, str]] | None = None
-        self._compared = False
-        self._unmet: list[ArmSession] = []
+        self._put_off: list[tuple[ArmSession, str]] = []
         self._tries = 0
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -117,8 +117,7 @@ class Documents:
 
     def begin(self) -> Comparison:
         """What is retained is being read: what is sent from now on need not be compared."""
-        self._comparison, self._rest, self._unmet, self._tries = Comparison(self.epoch), None, [], 0
-        self._compared = False
+        self._comparison, self._rest, self._put_off, self._tries = Comparison(self.epoch), None, [], 0
         self._factsheets.clear()
         return self._comparison
 
@@ -127,7 +126,7 @@ class Documents:
         arms = list(sessions)
         self._sessions.update((session.arm, session) for session in arms)
         if self._comparison is not None:
-            self._rest, self._compared = self._comparison.rest(arms), True
+            self._rest = self._comparison.rest(arms)
         self.release()
 
     def release(self) -> None:
@@ -141,33 +140,30 @@ class Documents:
         return self._comparison is None and not len(self._agenda) and not self._held
 
     def _next_of_rest(self) -> Key | None:
-        """The next document to be compared; arms that were not tried yet come later."""
-        while self._rest is not None:
+        """The next document to be compared; arms that were not tried yet, and what is to be sent anyway, come later."""
+        comparison = self._comparison
+        while self._rest is not None and comparison is not None:
             for session, name in self._rest:
-                if self._sessions.get(session.arm) is not session:
-                    continue
-                if not session.met and self._tries < UNMET_TRIES:
-                    if name == PRESENCE:
-                        self._unmet.append(session)
-                    continue
-                if not session.state.adopted and name not in (PRESENCE, FACTSHEET):
-                    continue
                 key = Key(session.arm, name)
-                if name in self._builders and key not in self._agenda:
+                if self._sessions.get(session.arm) is not session or comparison.looked_at(key):
+                    continue
+                if key in self._agenda or (not session.met and self._tries < UNMET_TRIES):
+                    self._put_off.append((session, name))
+                elif name in self._builders and (session.state.adopted or name in (PRESENCE, FACTSHEET)):
                     return key
             self._rest = None
-            if self._unmet:
+            if self._put_off:
                 self._tries += 1
-                self._loop.call_later(UNMET_S, self._look_again, self._comparison)
-        if (done := self._comparison) is not None and self._compared and not self._unmet and not self._agenda:
-            log.info("documents_compared", right=done.right, sent=done.sent)
-            self._comparison = None
+                self._loop.call_later(AGAIN_S, self._look_again, comparison)
+            else:
+                log.info("documents_compared", right=comparison.right, sent=comparison.sent)
+                self._comparison = None
         return None
 
-    def _look_again(self, comparison: Comparison | None) -> None:
-        if self._comparison is comparison and comparison is not None:
-            unmet, self._unmet = self._unmet, []
-            self._rest = comparison.rest(unmet)
+    def _look_again(self, comparison: Comparison) -> None:
+        if self._comparison is comparison:
+            put_off, self._put_off = self._put_off, []
+            self._rest = iter(put_off)
             self._look_at(self._loop.time())
 
     # ------------------------------------------------------------------ sending

@@ -15,6 +15,7 @@ from broker.clock import Clock
 from broker.link.mqtt5_connection import Connection
 from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
+from broker.publish.readback import ReadBack
 from broker.settle.fences import Fences
 from broker.store import audit, history, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
@@ -126,9 +127,21 @@ def _forget_ids() -> None:
     setattr(KnownIds, "find", lambda *_: None)  # noqa: B010 - a defect that is put in from outside
 
 
+def _never_read_back() -> None:
+    """What is retained is compared at the start and never again: a session that is present is taken for a proof."""
+    honest = ReadBack.ask
+
+    def ask(readback: ReadBack) -> None:
+        if not readback.readings:
+            honest(readback)
+
+    setattr(ReadBack, "ask", ask)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
+    "never_read_back": _never_read_back,
     "strict_reader": _strict_reader,
     "believe_rows": _believe_rows,
     "sync_off": _sync_off,

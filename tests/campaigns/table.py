@@ -13,6 +13,7 @@ from tests.campaigns import (
     partition,
     power,
     restore,
+    server,
     syscall,
     together,
     two,
@@ -57,6 +58,9 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     ),
     "duplicate": CampaignRow(
         "repeats, redeliveries and copies that overtake one another", duplicate.run, "forget_ids", 4_000, 60
+    ),
+    "server": CampaignRow(
+        "the MQTT server killed, wiped, or put back to a save of seconds before", server.run, "never_read_back", 120, 2
     ),
     "syscall": CampaignRow("SIGKILL at the n-th write, sync or send", syscall.run, "commit_late", 200, 2),
 }
