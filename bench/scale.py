@@ -99,7 +99,7 @@ async def change(client: ArmClient, number: int) -> float:
     """Change a limit of one of a hundred arms; seconds until it is applied."""
     began = time.perf_counter()
     params = {"control_mode": MODE, LIMIT: 0.1 + number % 300 / 1000}
-    reply = await client.call(f"sim-{number % 100:04d}", "SetTwistLinearSoftLimit", params, timeout=60.0)
+    reply = await client.call(f"sim-{number % 100:04d}", "SetTwistLinearSoftLimit", params, timeout=PATIENCE_S)
     if reply["stage"] != "applied":
         raise RuntimeError(f"not applied: {reply}")
     return time.perf_counter() - began
