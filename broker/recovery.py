@@ -218,7 +218,5 @@ def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:
     loaded.open_changes[:] = [row for row in loaded.open_changes if row.arm not in sessions]
     open_requests = {change.request_n for change in loaded.open_changes}
     loaded.open_requests[:] = [row for row in loaded.open_requests if row.n in open_requests]
-    for arm in sessions:
-        loaded.unpublished.pop(arm, None)
     for key in [key for key in loaded.topic_heads if key[0] in sessions]:
         del loaded.topic_heads[key]
