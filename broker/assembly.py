@@ -1,7 +1,7 @@
 """Puts together what a run writes, publishes and reaches arms with."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from broker import self_description
@@ -37,7 +37,7 @@ from broker.settle.parking import Parking
 from broker.settle.queues import Queues
 from broker.settle.reconciler import Reconciler
 from broker.settle.settler import Settler
-from broker.store.rows import Loaded
+from broker.store.rows import ArmRow, Loaded
 from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
 from broker.topics import Topics
@@ -108,13 +108,15 @@ def reconciler_of(
     announcer: Announcer,
     fences: Fences,
     release: Callable[[ArmSession], None],
+    known: Iterable[ArmRow],
 ) -> Reconciler:
-    """What reaches arms, and what settling needs of it."""
+    """What reaches arms, and what settling needs of it; `known` are the arms of the store."""
     fences.raised = announcer.service
+    adoption = Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet)
+    adoption.serials.update((row.serial, row.arm) for row in known if row.serial)
     reconciler = Reconciler(
         ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
-        loop=asyncio.get_running_loop(), release=release,
-        adoption=Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet),
+        loop=asyncio.get_running_loop(), release=release, adoption=adoption,
     )  # fmt: skip
     settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
     settler.endings.describe = announcer.factsheet

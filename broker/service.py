@@ -100,7 +100,7 @@ class Service:
         self._settler = settler = settler_of(settings, ledger, replies, queues)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = Fences(ledger, accept=accept_lost)
-        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release)
+        self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release, loaded.arms)
         settler.endings.on_foreign = self._drift.look
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)

@@ -50,6 +50,8 @@ class Adoption:
         self._parking = parking
         self._fences = fences
         self._describe = describe
+        self.serials: dict[str, str] = {}
+        """Under which name an arm of each serial number is known."""
 
     def recognise(self, session: ArmSession, description: Description, snapshot: Snapshot) -> bool:
         """Keep what the arm is; False if it is another arm than before, or its limits cannot be used: it is held."""
@@ -76,8 +78,19 @@ class Adoption:
             self._hold(session, why, unfit=True)
             return False
         state.held, state.unfit, session.found = "", False, None
+        if not state.adopted:
+            self._tell_other_name(session, description.serial)
         self._keep(session, description)
         return True
+
+    def _tell_other_name(self, session: ArmSession, serial: str) -> None:
+        """An arm that is known under another name begins anew under this one: what was set for it does not count."""
+        other = self.serials.get(serial, session.arm)
+        if serial and other != session.arm:
+            log.warning(
+                "arm_known_by_another_name", arm=session.arm, serial=serial, other=other,
+                why="what the service keeps under the other name (limits, history, authority, locks) does not count here",
+            )  # fmt: skip
 
     def _hold(self, session: ArmSession, why: str, *, unfit: bool) -> None:
         state = session.state
@@ -98,6 +111,7 @@ class Adoption:
         session.state.methods = session.adapter.methods | SERVICE_METHODS
         session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
+        self.serials[description.serial] = session.arm
         session.description = pack_description(description, session.state.described_at_us)
         self._fences.respect(session, description.fence)
         self._ledger.put_arm(session)

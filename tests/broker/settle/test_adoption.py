@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from broker.service import Service
+from broker.store.rows import ArmRow
 from devices.adapter import LinkState
+from devices.simulated.firmware import serial_number
 from handlers.limit_sources import LimitSources
 from schema.arms import Description, Fault, JointInfo
 from schema.enums import ControlMode
@@ -207,3 +210,26 @@ def test_a_limit_that_cannot_be_checked_is_refused(tmp_path: Path) -> None:
         assert (await plant.call("r1", SET, value(0.2)))["stage"] == "applied"
 
     play(tmp_path, scenario)
+
+
+def test_an_arm_that_is_known_by_another_name_is_told(tmp_path: Path) -> None:
+    def said(logs: list[Any]) -> list[tuple[str, str]]:
+        return [(log["arm"], log["other"]) for log in logs if log["event"] == "arm_known_by_another_name"]
+
+    async def whole() -> None:
+        with structlog.testing.capture_logs() as logs:
+            async with Plant(tmp_path, ["r1"]) as plant:
+                serial = plant.session().serial
+                plant.store.batch.put_arm(ArmRow(arm="r9", serial=serial_number("r2", "gen3_7dof"), adopted=True))
+                plant.store.flush_soon()
+                await plant.committed()
+            assert said(logs) == []
+            async with Plant(tmp_path, ["r1", "r2"]) as plant:
+                assert plant.session("r2").state.adopted
+                assert plant.session().serial == serial
+            assert said(logs) == [("r2", "r9")]
+            async with Plant(tmp_path, ["r1", "r2"]):
+                pass
+        assert said(logs) == [("r2", "r9")]
+
+    run(whole)
