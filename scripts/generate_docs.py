@@ -20,8 +20,8 @@ from schema.warnings import WARNINGS
 
 RPCS, ERRORS_PAGE = Path("docs/rpcs.md"), Path("docs/errors.md")
 NOTE = "Written by `scripts/generate` from the tables that the service runs on: change those, not this page."
-METHODS_INTRO = """A `write` wants an id and is remembered; a `read` may go without. `unit` is what a request may
-assert. The event is sent when the change took effect.
+METHODS_INTRO = """A `write` wants an id and is remembered; a `read` may go without. `right`: what a user needs.
+`unit` is what a request may assert. The event is sent when the change took effect.
 """
 ITEMS_INTRO = """`upper`: less is tighter; `interval`: what lies inside is tighter; `unordered`: every change counts as
 loosening. Zero: a value like others, or refused in a Set. An item that the service holds is no value of the arm: what
@@ -73,7 +73,7 @@ def rpc_row(rpc: Rpc) -> tuple[str, ...]:
     more += "; any arm level" if rpc.any_arm else ""
     item, unit = code(rpc.item), code(rpc.unit)
     messages = (message_of(rpc.request), message_of(rpc.reply))
-    return (code(rpc.name), *messages, rpc.access.value, item, unit, event_of(rpc), rpc.summary + more)
+    return (code(rpc.name), *messages, rpc.access.value, item, unit, event_of(rpc), rpc.right or "", rpc.summary + more)
 
 
 def item_row(item: ConfigItem) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def message_row(cls: type[Message]) -> tuple[str, ...]:
 
 def rpcs_page() -> str:
     """The page of methods."""
-    head = ("method", "params", "result", "access", "item", "unit", "event", "what it does")
+    head = ("method", "params", "result", "access", "item", "unit", "event", "right", "what it does")
     kinova = (rpc_row(rpc) for name, rpc in RPC_TABLE.items() if name not in SERVICE_METHODS)
     own = (rpc_row(RPC_TABLE[name]) for name in RPC_TABLE if name in SERVICE_METHODS)
     faults = f"`SimFault` knows {', '.join(map(code, FAULTS))}."

@@ -89,7 +89,7 @@ class Adoption:
         if serial and other != session.arm:
             log.warning(
                 "arm_known_by_another_name", arm=session.arm, serial=serial, other=other,
-                why="what the service keeps under the other name (limits, history, authority, locks) does not count here",
+                why="limits, history, authority and locks kept under the other name do not count here",
             )  # fmt: skip
 
     def _hold(self, session: ArmSession, why: str, *, unfit: bool) -> None:
