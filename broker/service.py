@@ -246,6 +246,7 @@ class Service:
         self._reconciler.close()
         self._drift.close()
         if drain:
+            self._queues.end_with_changes()
             await self._settle()
             self._announcer.presence(OFFLINE)
             await self._flush()

@@ -1,6 +1,7 @@
 """The queues of the arms: one FIFO each, a task only while there is work."""
 
 import asyncio
+from functools import partial
 from typing import Protocol
 
 from broker.arms.arm_session import ArmSession
@@ -35,6 +36,7 @@ class Queues:
         self._idle = asyncio.Event()
         self._idle.set()
         self.turns = Turns()
+        self._ending = False
 
     def serve(self, worker: Worker) -> None:
         """Who does the jobs."""
@@ -51,6 +53,8 @@ class Queues:
     def kick(self, session: ArmSession) -> None:
         """See to it that the queue of an arm runs."""
         if session.arm in self._running or session.resting or not session.jobs or self._worker is None:
+            return
+        if self._ending and not _has_changes(session):
             return
         session.running = True
         self._idle.clear()
@@ -97,6 +101,15 @@ class Queues:
         """Wait until no queue runs."""
         await self._idle.wait()
 
+    def end_with_changes(self) -> None:
+        """Leave what is no change to the next start, which reaches and reads every arm anyway."""
+        self._ending = True
+        for session in list(self._busy.values()):
+            if not _has_changes(session):
+                task = self._running[session.arm]
+                task.add_done_callback(partial(self._over, session))  # one that never began does not tell its end
+                task.cancel()
+
     def cancel(self) -> None:
         """Leave every queue where it stands; none begins again."""
         self._worker = None
@@ -113,10 +126,16 @@ class Queues:
                 await _do(session, job, worker)
                 session.jobs.remove(job)
         finally:
-            session.running = False
-            del self._running[session.arm], self._busy[session.arm]
-            if not self._running:
-                self._idle.set()
+            self._over(session)
+
+    def _over(self, session: ArmSession, task: asyncio.Task[None] | None = None) -> None:
+        """The queue of an arm runs no longer; `task` is given where that may have been said before."""
+        if task is not None and self._running.get(session.arm) is not task:
+            return
+        session.running = False
+        del self._running[session.arm], self._busy[session.arm]
+        if not self._running:
+            self._idle.set()
 
     async def _turn_of(self, session: ArmSession) -> None:
         """Wait until the first job of an arm may begin; until then it is one that waits."""
@@ -126,6 +145,10 @@ class Queues:
             await self.turns.take(job.author.user if isinstance(job, ChangeJob) else "")
         finally:
             session.running = True
+
+
+def _has_changes(session: ArmSession) -> bool:
+    return any(isinstance(job, ChangeJob) for job in session.jobs)
 
 
 async def _do(session: ArmSession, job: Job, worker: Worker) -> None:

@@ -130,3 +130,22 @@ async def test_a_job_that_takes_too_long_is_given_up_and_stays_the_first(pair: t
         queues.wake(one)
         await queues.idle()
         assert log.done == ["a 1"]
+
+
+async def test_at_the_end_only_changes_are_waited_for(pair: tuple[ArmSession, ArmSession]) -> None:
+    one, two = pair
+    async with asyncio.TaskGroup() as tasks:
+        queues, log = Queues(tasks), Log()
+        queues.serve(log)
+        queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        queues.put(two, ContactJob(connect=True, why="never begun"))
+        queues.end_with_changes()
+        async with asyncio.timeout(10):
+            await queues.idle()
+        queues.put(two, ContactJob(connect=True, why="later"))
+        await asyncio.sleep(0)
+        assert not queues.running
+    assert log.done == []
+    assert [len(one.jobs), len(two.jobs)] == [1, 2]
