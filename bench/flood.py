@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import aiomqtt
 
@@ -186,10 +187,10 @@ async def trial(port: int, kind: str, rate: float, seconds: float, tag: str) -> 
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], log: Path) -> Iterator[int]:
+def running(command: Sequence[str], log: Path, environment: dict[str, str] | None = None) -> Iterator[int]:
     """A child process for the time of the block; its number."""
     with log.open("wb") as out:
-        child = subprocess.Popen(command, stdout=out, stderr=out)
+        child = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
     try:
         yield child.pid
     finally:
@@ -203,40 +204,48 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def run(trials: int, kinds: list[str], rates: list[float], seconds: float, inflight: int) -> int:
-    """All trials on one service; 1 when a bound is broken."""
+class Place(NamedTuple):
+    """A service and its MQTT server."""
+
+    port: int
+    service: int
+    server: int
+
+
+@contextlib.contextmanager
+def serving(
+    folder: Path, inflight: int = 100, module: str = "broker", environment: dict[str, str] | None = None
+) -> Iterator[Place]:
+    """An MQTT server and a service for the time of the block; `module` runs in place of `broker`.
+
+    Raises:
+        RuntimeError: mosquitto is not installed.
+    """
     mosquitto = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if mosquitto is None:
-        print("mosquitto is not installed: apt install mosquitto", file=sys.stderr)
-        return 2
+        raise RuntimeError("mosquitto is not installed: apt install mosquitto")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    missed = 0
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        place = Path(name)
-        (place / "mosquitto.conf").write_text(CONFIG.format(port=port, inflight=inflight))
-        server = stack.enter_context(running([mosquitto, "-c", str(place / "mosquitto.conf")], place / "mosquitto.log"))
+    (folder / "mosquitto.conf").write_text(CONFIG.format(port=port, inflight=inflight))
+    command = [sys.executable, "-m", module, "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data", f"{folder}/data"]
+    command += ["--sim", str(ARMS), "--sim-latency", "0"]
+    with running([mosquitto, "-c", str(folder / "mosquitto.conf")], folder / "mosquitto.log") as server:
         time.sleep(0.5)
-        command = [
-            sys.executable,
-            "-m",
-            "broker",
-            "run",
-            "--mqtt",
-            f"mqtt://127.0.0.1:{port}",
-            "--data",
-            f"{place}/data",
-        ]
-        command += ["--sim", str(ARMS), "--sim-latency", "0"]
-        service = stack.enter_context(running(command, place / "service.log"))
+        with running(command, folder / "service.log", environment) as service:
+            yield Place(port, service, server)
+
+
+def run(trials: int, kinds: list[str], rates: list[float], seconds: float, inflight: int) -> int:
+    """All trials on one service; 1 when a bound is broken."""
+    missed = 0
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), inflight) as place:
         for number in range(trials):
             kind, rate = kinds[number % len(kinds)], rates[number % len(rates)]
-            before_s = cpu_s(service), cpu_s(server)
-            seen = asyncio.run(trial(port, kind, rate, seconds, f"t{number}"))
-            spent_s = cpu_s(service) - before_s[0], cpu_s(server) - before_s[1]
+            before_s = cpu_s(place.service), cpu_s(place.server)
+            seen = asyncio.run(trial(place.port, kind, rate, seconds, f"t{number}"))
+            spent_s = cpu_s(place.service) - before_s[0], cpu_s(place.server) - before_s[1]
             missed += not show(kind, seen, spent_s)
-        print((place / "service.log").read_text()[-300:], file=sys.stderr)
     return int(missed > 0)
 
 

@@ -32,6 +32,8 @@ SLICE_S = 0.004
 """How long messages are decided without a pause: everything else waits meanwhile."""
 AGAIN_S = 0.02
 """How soon it is looked again whether messages may be decided."""
+REPLIES_MOST = 5_000
+"""Publications that wait for the MQTT server; beyond it nothing is decided."""
 AHEAD_MESSAGES, AHEAD_BYTES = 2_000, 32 * 2**20
 """What may wait for its turn; beyond it nothing is read."""
 
@@ -57,6 +59,7 @@ class Turnstile:
         self._intake = intake
         self._clock = ledger.clock
         self._counters = ledger.counters
+        self._outbox = ledger.outbox
         self._acceptor = acceptor
         self._acks = acks
         self._replies = replies
@@ -154,8 +157,11 @@ class Turnstile:
             self._acks.done(arrival.ticket)
 
     def _pick(self) -> None:
-        """Decide what waits, by turns, for a while; later, while another service may have taken our place."""
-        if not self._presence.sure:
+        """Decide what waits, by turns, for a while.
+
+        Later, while another service may have taken our place, or too many replies wait for the MQTT server.
+        """
+        if not self._presence.sure or self._outbox.backlog >= REPLIES_MOST:
             self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
             return
         clock = self._clock

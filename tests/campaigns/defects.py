@@ -11,6 +11,7 @@ from typing import Any
 
 from broker.__main__ import main
 from broker.accept.known_ids import KnownIds
+from broker.accept.rates import Rates
 from broker.clock import Clock
 from broker.link.mqtt5_connection import Connection
 from broker.presence.rivals import Rivals
@@ -138,10 +139,16 @@ def _never_read_back() -> None:
     setattr(ReadBack, "ask", ask)  # noqa: B010 - a defect that is put in from outside
 
 
+def _admit_all() -> None:
+    """Nobody ever asks for too much."""
+    setattr(Rates, "admits", lambda *_, **__: True)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
     "never_read_back": _never_read_back,
+    "admit_all": _admit_all,
     "strict_reader": _strict_reader,
     "believe_rows": _believe_rows,
     "sync_off": _sync_off,

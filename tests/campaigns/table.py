@@ -8,6 +8,7 @@ from tests.campaigns import (
     clock,
     disk,
     duplicate,
+    flood,
     fuzz,
     kill,
     partition,
@@ -37,6 +38,7 @@ class CampaignRow(NamedTuple):
 
 
 CAMPAIGNS: dict[str, CampaignRow] = {
+    "flood": CampaignRow("one user sends 2,400 to 4,400 requests a second", flood.run, "admit_all", 8, 1),
     "power": CampaignRow("power cuts: writes lost and torn that were not synced", power.run, "sync_off", 1_000, 8),
     "disk": CampaignRow("errors of the disk, and a full one, while it serves", disk.run, "believe_disk", 100, 3),
     "bits": CampaignRow("one bit of a store flipped at rest", bits.run, "believe_rows", 2_000, 25),

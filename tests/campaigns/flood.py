@@ -1,0 +1,52 @@
+"""One user floods the service while others change and tighten: nobody is locked out."""
+
+import asyncio
+import os
+import random
+from pathlib import Path
+
+from bench.flood import BACKLOG_S, FLOODER, RATIO, THIRD, Seen, serving, share, trial
+from tests.campaigns.defects import VARIABLE
+from tests.campaigns.figures import Figures
+from tests.campaigns.places import folders
+
+KINDS = ("write", "read", "unknown", "history")
+RATES = (2_400, 4_400)
+SECONDS, SHORT_S = 12.0, 6.0
+FLOOR_MS = 1_000.0
+"""Below it a p99 is not called wrong, whatever it was in the quiet time: other programs may disturb a trial."""
+
+
+def _judge(what: str, seen: Seen, figures: Figures) -> None:
+    quiet_ms, flooded_ms = share(seen.quiet, 0.99), share(seen.flooded, 0.99)
+    most_ms = max(RATIO * quiet_ms, FLOOR_MS)
+    figures.expect(flooded_ms <= most_ms, f"{what}: p99 of others {flooded_ms:.0f} ms, {quiet_ms:.0f} ms when quiet")
+    figures.expect(not seen.unanswered, f"{what}: {seen.unanswered} requests of others without a reply")
+    figures.expect(not seen.refused, f"{what}: others were refused: {seen.refused[:3]}")
+    figures.expect(not seen.not_tightened, f"{what}: no tightening: {seen.not_tightened[:3]}")
+    figures.expect(seen.backlog_s <= BACKLOG_S, f"{what}: felt {seen.backlog_s:.1f} s after its end")
+    figures.trials += 1
+    figures.count("sent in floods", seen.sent)
+    figures.count("requests of others", len(seen.flooded))
+    figures.count("tightenings of another user", seen.tightened[THIRD])
+    figures.count("tightenings of the flooder", seen.tightened[FLOODER])
+    figures.numbers.setdefault("p99 ratios", []).append(round(seen.ratio, 2))
+
+
+def run(trials: int, seed: int, defect: str = "") -> Figures:
+    """So many floods; see `CAMPAIGNS`."""
+    figures = Figures()
+    dice = random.Random(seed)  # noqa: S311 - a seeded schedule, no secret
+    module = "tests.campaigns.defects" if defect else "broker"
+    environment = {**os.environ, VARIABLE: defect} if defect else None
+    for number, folder in folders(trials):
+        kind = "write" if defect else KINDS[number % len(KINDS)]
+        rate = RATES[-1] if defect else dice.choice(RATES)
+        figures_of = _one(folder, kind, rate, SECONDS if trials > 1 else SHORT_S, module, environment)
+        _judge(f"{kind} at {rate}/s", figures_of, figures)
+    return figures
+
+
+def _one(folder: Path, kind: str, rate: float, seconds: float, module: str, environment: dict[str, str] | None) -> Seen:
+    with serving(folder, module=module, environment=environment) as place:
+        return asyncio.run(trial(place.port, kind, rate, seconds, "t"))
