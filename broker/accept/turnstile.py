@@ -32,7 +32,7 @@ SLICE_S = 0.004
 """How long messages are decided without a pause: everything else waits meanwhile."""
 AGAIN_S = 0.02
 """How soon it is looked again whether messages may be decided."""
-REPLIES_MOST = 5_000
+REPLIES_MOST = 2_000
 """Publications that wait for the MQTT server; beyond it nothing is decided."""
 AHEAD_MESSAGES, AHEAD_BYTES = 2_000, 32 * 2**20
 """What may wait for its turn; beyond it nothing is read."""
@@ -166,7 +166,7 @@ class Turnstile:
             return
         clock = self._clock
         begun_s = at_s = clock.monotonic()
-        while self._shares and at_s - begun_s < SLICE_S:
+        while self._shares and at_s - begun_s < SLICE_S and self._outbox.backlog < REPLIES_MOST:
             arrival = self._shares.take()
             self._bytes -= len(arrival.message.payload)
             self._acceptor.accept(arrival)

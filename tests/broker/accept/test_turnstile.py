@@ -163,3 +163,24 @@ def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert len(replies(plant)) == 100
 
     play(tmp_path, scenario)
+
+
+def test_nothing_is_decided_while_too_many_replies_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it replies pile up in memory whenever requests come faster than the MQTT server takes replies."""
+    monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
+
+    async def scenario(plant: Plant) -> None:
+        plant.link.answer()
+        await plant.turn(1.0)
+        plant.link.silent = True
+        for number in range(800):
+            plant.send("nobody", "GetGravityVector", id=f"n{number}")
+        await plant.turn(1.0)
+        assert 200 <= plant.service._outbox.backlog <= 300
+        assert len(plant.link.acked) <= 300
+        plant.link.answer()
+        await plant.reply("n799")
+        await plant.turn(0.1)
+        assert len(plant.link.acked) == 800
+
+    play(tmp_path, scenario)
