@@ -33,6 +33,8 @@ from broker.client.errors import ClientError, NoReplyError, RefusedError
 ARMS = 20
 PACE = 20.0
 """Requests a second of the other user."""
+PATIENCE_S = 20.0
+"""How long the other user waits for a reply."""
 TIGHTEN_PACE = 4.0
 QUIET_S = 6.0
 AFTER_S = 3.0
@@ -84,7 +86,7 @@ async def ask(client: ArmClient, arm: str, times: list[float], seen: Seen) -> No
     begin = time.perf_counter()
     params = {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": [10.0 + random.random() * 50] * 7}
     try:
-        await client.call(arm, "SetJointSpeedSoftLimits", params, timeout=60.0)
+        await client.call(arm, "SetJointSpeedSoftLimits", params, timeout=PATIENCE_S)
     except NoReplyError:
         seen.unanswered += 1
     except RefusedError as refused:
