@@ -13,6 +13,7 @@ from broker.arms.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waite
 from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
+from broker.settle.fatal_reads import READS_KEY, fatal_reads
 from broker.settle.settler import Settler
 from broker.store.meta_keys import DAMAGED
 from broker.store.repair import ENDED
@@ -36,8 +37,6 @@ from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.joint_items import JointParameterMap
 
-STARTS_UNREAD = 2 * STARTS
-"""A change that may be with its arm is read back before it is given up, until so many unclean ends were in the way."""
 R = TypeVar("R")
 
 _warnings = msgspec.json.Decoder(tuple[Warned, ...]).decode
@@ -156,6 +155,7 @@ def requeue(
 ) -> None:
     """Put the changes that were not settled back into the queues of their arms, in order."""
     requests = {row.n: row for row in loaded.open_requests}
+    reads = fatal_reads(loaded.meta.get(READS_KEY, ""))
     for row in loaded.open_changes:
         session = sessions.get(row.arm)
         if session is None or (row.key not in ITEMS and row.verb != RESTORE):
@@ -177,7 +177,8 @@ def requeue(
         job.before = state.reported.get(job.slot)
         if row.starts >= STARTS:
             job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
-            if not job.resumed or row.starts >= STARTS_UNREAD:
+            job.fatal_reads = reads.get(row.n, 0)
+            if not job.resumed or job.fatal_reads >= STARTS:
                 unread = ", and nobody could read whether the arm took it" if job.resumed else ""
                 refusal = BrokerError("quarantined", job.given_up + unread)
                 settler.endings.failed(session, job, refusal, "refused", None)

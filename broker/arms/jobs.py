@@ -104,6 +104,8 @@ class ChangeJob:
     """An earlier run may have sent its command."""
     given_up: str = ""
     """Why it is not sent any more, whatever the arm has; empty otherwise. It ends as what is read back."""
+    fatal_reads: int = 0
+    """How often the service ended while it read back a change that was given up."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
     waiters: list[Waiter] = field(default_factory=list)

@@ -15,6 +15,7 @@ from broker.record.replies import JSON, Replies
 from broker.settle.deadlines import Deadlines
 from broker.settle.endings import Endings, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
+from broker.settle.fatal_reads import FatalReads
 from broker.settle.obstacles import Obstacles, Park
 from broker.settle.parking import Parking
 from broker.settle.queues import Queues
@@ -57,6 +58,7 @@ class Settler:
         self.deadlines = Deadlines(ledger, replies, self.endings, loop)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
         self.exchange = Exchange(documents)
+        self._fatal_reads = FatalReads(ledger)
         self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
 
     # ------------------------------------------------------------------ accepting
@@ -241,7 +243,9 @@ class Settler:
 
     async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
+        await self._fatal_reads.begin(session, job)
         read = await self.exchange.read_back(session, job)
+        self._fatal_reads.end(job)
         ending = self.exchange.ending(session, job, job.wanted, read)
         if ending is Ending.REFUSED and job.given_up:
             self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", read)

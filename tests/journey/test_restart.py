@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from broker.recovery import STARTS_UNREAD
+from broker.accept.quarantine import STARTS
 from broker.service import Service
+from broker.settle.fatal_reads import READS_KEY
 from broker.store.store import Store
 from schema.arms import Fault
 from tests.memory_link import Published
@@ -276,7 +277,7 @@ def test_a_change_that_the_arm_took_is_applied_however_many_ends_left_it_open(pl
     async def scenario(folder: Path) -> None:
         data = await crash(folder, (SET, TIGHT), fault="lose_answer")
         assert journal(data, ITEM) == [[1, 1]]
-        unclean_ends(data, 3)
+        unclean_ends(data, 20)
         async with Plant(data) as plant:
             reply = await plant.reply("a")
             assert (reply["ok"], reply["stage"]) == (True, "applied")
@@ -290,7 +291,11 @@ def test_a_change_that_the_arm_took_is_applied_however_many_ends_left_it_open(pl
 def test_a_change_that_nobody_can_read_is_given_up_in_the_end(play: Callable[[Scenario], None]) -> None:
     async def scenario(folder: Path) -> None:
         data = await crash(folder, (SET, TIGHT), fault="lose_answer")
-        unclean_ends(data, STARTS_UNREAD)
+        unclean_ends(data, STARTS)
+        store = Store.open(data, lambda: START_US)
+        (change,) = store.load().open_changes
+        store.batch.set_meta(READS_KEY, json.dumps({change.n: STARTS}))
+        store.close(clean=False)
         async with Plant(data) as plant:
             reply = await plant.reply("a")
             assert (reply["ok"], reply["error"]["kind"]) == (False, "quarantined")
