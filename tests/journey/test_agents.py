@@ -96,8 +96,8 @@ async def presence(client: Client, arm: str, state: str, *, ready: bool | None =
 async def met_again(client: Client, arm: str) -> None:
     """Wait until a service that was started anew has met an arm: its presence is as it was, and not told again."""
     async with asyncio.timeout(PATIENCE_S):
-        while "DEVICE_DISCONNECTED" in str((await client.call(arm, "GetGravityVector"))["warnings"]):
-            await asyncio.sleep(0.05)  # asked from outside
+        while "DEVICE_DISCONNECTED" in str((await client.call(arm, "GetGravityVector"))["warnings"]):  # noqa: ASYNC110 - asked from outside
+            await asyncio.sleep(0.05)
 
 
 def limit(value: float) -> dict[str, Any]:
