@@ -30,6 +30,8 @@ def deadline_us(arrival: Arrival, users: Users) -> int:
     if issued_us is not None and issued_us > arrival.at_us + AHEAD_US:
         ahead = (issued_us - arrival.at_us) / _MICRO
         raise BrokerError("issued_in_future", f"issued_at: {ahead:.1f} s ahead of the service, at most 5")
+    if rpc is not None and rpc.ttl_ms and not (envelope.dry_run or arrival.checked_only):
+        _judge(arrival, users, 0.0)  # such a request is never without a time to live
     received_us = arrival.at_us - int(max(0.0, arrival.now_s - arrival.message.received_s) * _MICRO)
     if envelope.ttl_ms is None and expiry_s is not None:
         return _after(arrival, received_us, expiry_s * 1000)
@@ -60,21 +62,30 @@ def check_waiting(arrival: Arrival, settings: Settings, users: Users, state: Arm
     Raises:
         BrokerError: expired.
     """
-    message, envelope = arrival.message, arrival.envelope
-    sent_s = message.received_s if message.sent_after_s is None else message.sent_after_s
-    age_s = arrival.now_s - sent_s
-    if age_s < YOUNG_S or not loosens(state, outcome):
+    if _age_s(arrival) >= YOUNG_S and loosens(state, outcome):
+        _judge(arrival, users, settings.arm_defaults.pending_max_age_us / _MICRO)
+
+
+def _age_s(arrival: Arrival) -> float:
+    """For how long the request may have waited; infinite where nobody knows."""
+    message = arrival.message
+    return arrival.now_s - (message.received_s if message.sent_after_s is None else message.sent_after_s)
+
+
+def _judge(arrival: Arrival, users: Users, longest_s: float) -> None:
+    """Refuse what may be too old; without a time to live that is longer than `longest_s`."""
+    message, envelope, age_s = arrival.message, arrival.envelope, _age_s(arrival)
+    if age_s < YOUNG_S:
         return
-    longest_s = settings.arm_defaults.pending_max_age_us / _MICRO
     issued_us, expiry_s = _issued_us(arrival, users), message.expiry_s
+    ttl_ms = envelope.ttl_ms or (arrival.rpc.ttl_ms if arrival.rpc is not None else 0)
     if issued_us is not None:
         known_s = (arrival.at_us - issued_us) / _MICRO
-        if envelope.ttl_ms is None and expiry_s is None and known_s > longest_s:
+        if not ttl_ms and expiry_s is None and known_s > longest_s:
             raise _expired(f"it was issued {known_s:.0f} s ago, and counts for {longest_s:.0f} s")
         return
     if expiry_s is not None and (envelope.ttl_ms is None or expiry_s * _MILLI < envelope.ttl_ms + _MILLI):
         return  # the MQTT server counted it down while the request waited
-    ttl_ms = envelope.ttl_ms or (arrival.rpc.ttl_ms if arrival.rpc is not None else 0)
     counts_s = ttl_ms / _MILLI if ttl_ms else longest_s
     if age_s == math.inf:
         text = "the age is not known: it waited at the MQTT server"

@@ -201,3 +201,23 @@ def test_what_may_have_waited_for_a_while_is_old_once_that_is_too_long(
     with pytest.raises(BrokerError, match="it may have waited") as caught:
         check_waiting(arrival(**given), SETTINGS, USERS, STATE, outcome)
     assert caught.value.kind == "expired"
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"sent_after_s": UNKNOWN}, "expired"),
+        ({"sent_after_s": UNKNOWN, "ttl_ms": 300_000}, "expired"),
+        ({"sent_after_s": UNKNOWN, "issued_at_us": NOW_US - 1_500_000}, ""),
+        ({"sent_after_s": UNKNOWN, "expiry_s": 9}, ""),
+        ({"sent_after_s": UNKNOWN, "dry_run": True}, ""),
+        ({"sent_after_s": NOW_S - 1.5}, ""),
+    ],
+)
+def test_a_mode_that_is_old_shows_before_whatever_else_is_wrong(given: dict[str, Any], kind: str) -> None:
+    if not kind:
+        assert deadline_us(arrival("SetControlMode", **given), USERS) > NOW_US
+        return
+    with pytest.raises(BrokerError) as caught:
+        deadline_us(arrival("SetControlMode", **given), USERS)
+    assert caught.value.kind == kind
