@@ -13,7 +13,7 @@ from broker.cli.exits import Exit
 from broker.cli.lines import error_lines, reply_line, warning_lines
 from broker.cli.login import Account
 from broker.cli.outcome import ended
-from broker.client import ArmClient, ClientError, NotDoneError, ReplyDocument, RequestOptions
+from broker.client import ArmClient, ClientError, NoReplyError, NotDoneError, ReplyDocument, RequestOptions
 from schema.nearest import did_you_mean
 
 SHOWN = 60
@@ -23,6 +23,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "unit": ("deg", "rad"),
     "view": ("reported", "desired"),
 }
+TELL_AT_THE_END_S = 5.0
+"""How long the end waits for what services say of themselves."""
 NO_REPLY_YET_S = 2.0
 """After so long a person is told whether a service is there at all."""
 
@@ -61,6 +63,9 @@ async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
             )
         except NotDoneError as error:
             reply = error.reply
+        except NoReplyError:
+            await asyncio.wait([telling], timeout=TELL_AT_THE_END_S)
+            raise
         finally:
             telling.cancel()
             await asyncio.wait([telling])
