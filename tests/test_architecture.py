@@ -141,3 +141,9 @@ def test_whatever_waits_lives_in_the_broker_and_the_devices() -> None:
         if any(isinstance(node, waiting) for node in ast.walk(source.tree)) or "asyncio" in imported(source)
     }
     assert places == {"broker", "devices"}
+
+
+def test_decisions_are_numbered_once_and_in_order() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert [page.name[:4] for page in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
+    assert all(page.read_text().startswith(f"# {int(page.name[:4])}. ") for page in pages)
