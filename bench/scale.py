@@ -96,12 +96,12 @@ class Service:
 
 
 async def change(client: ArmClient, number: int) -> float:
-    """Change a limit of one of a hundred arms; seconds until it is applied."""
+    """Change a limit of one of a hundred arms; seconds until it is answered: applied, or stored after 10 s."""
     began = time.perf_counter()
     params = {"control_mode": MODE, LIMIT: 0.1 + number % 300 / 1000}
     reply = await client.call(f"sim-{number % 100:04d}", "SetTwistLinearSoftLimit", params, timeout=PATIENCE_S)
-    if reply["stage"] != "applied":
-        raise RuntimeError(f"not applied: {reply}")
+    if not reply["ok"]:
+        raise RuntimeError(f"refused: {reply}")
     return time.perf_counter() - began
 
 
