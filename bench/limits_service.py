@@ -31,7 +31,7 @@ import msgspec
 from broker.client import ArmClient
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS
+from handlers.config_items import CHECKS
 from handlers.effective import effective_document
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.items import propose
@@ -39,9 +39,10 @@ from handlers.limit_sources import LimitSources
 from handlers.provenance import Setter, Stamp
 from handlers.sanity import stopping_doubts
 from limits.formats.urdf import read_urdf
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
+from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo, Slot
 from schema.enums import ControlMode
+from schema.items import ITEMS, SOFT_LIMIT_MODES
 from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import (
     JointAccelerationSoftLimits,
@@ -129,7 +130,7 @@ def decisions() -> None:
 
         def checks(number: int, state: ArmState = state) -> None:
             change(state, SPEEDS, speeds(20.0 + number % 20))
-            item.check(state, speeds(30.0))
+            CHECKS[item.key](state, speeds(30.0))
             stopping_doubts(state, SPEEDS, speeds(30.0))
 
         rest = microseconds(only, 500)

@@ -30,11 +30,11 @@ from broker.store.rows import (
     RequestRow,
 )
 from handlers.arm_state import as_message
-from handlers.config_items import ITEMS, slot_path
 from handlers.factory import factory_slots
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
+from schema.items import ITEMS, slot_path
 from schema.joint_items import JointParameterMap
 
 R = TypeVar("R")
@@ -61,8 +61,8 @@ def restore_item(session: ArmSession, row: ItemRow) -> None:
     if item is None:
         return
     slot, state = (row.key, row.mode), session.state
-    state.desired[slot] = unpack(row.desired, item.message)
-    state.reported[slot] = unpack(row.reported, item.message)
+    state.desired[slot] = unpack(row.desired, item.record)
+    state.reported[slot] = unpack(row.reported, item.record)
     state.desired_rev[slot], state.last_rev[slot] = row.desired_rev, row.last_rev
     state.desired_by[slot], state.reported_by[slot] = unpack_setters(row.set_by)
 
@@ -70,7 +70,7 @@ def restore_item(session: ArmSession, row: ItemRow) -> None:
 def _restore_first(session: ArmSession, row: FirstRow) -> None:
     """What was adopted of a slot that the arm cannot reset."""
     if row.key in ITEMS:
-        session.state.first[row.key, row.mode] = unpack(row.value, ITEMS[row.key].message)
+        session.state.first[row.key, row.mode] = unpack(row.value, ITEMS[row.key].record)
 
 
 def _restore_known(loaded: Loaded, session: ArmSession, row: ArmRow) -> None:
@@ -130,7 +130,7 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         job = RestoreJob(item=WHOLE, verb=Verb.RESET, wanted=None, targets=slots, outcomes=outcomes, **known)
     else:
         item = ITEMS[row.key]
-        wanted = unpack(row.after, item.message) if row.after is not None else None
+        wanted = unpack(row.after, item.record) if row.after is not None else None
         job = ChangeJob(item=item, verb=Verb(row.verb), wanted=wanted, **known)
     if request is not None and request.outcome:
         job.replied = Stage.STORED

@@ -7,7 +7,7 @@ from broker.settings import Settings
 from broker.topics import Topics
 from broker.version import service_version
 from handlers.authority import hold_document
-from handlers.config_items import ITEMS, held_by_service
+from handlers.config_items import held_by_service
 from handlers.effective import limit_sources
 from handlers.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
@@ -17,6 +17,7 @@ from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
 from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, event_topic
+from schema.items import ITEMS
 
 NOTICE = (
     "armbroker is not a safety function: it guards nobody; safety-rated limits stay in the arm's controller, "

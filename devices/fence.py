@@ -11,8 +11,9 @@ import msgspec
 import structlog
 
 from devices.adapter import ArmError, ArmRefusedError, Command
-from devices.records import FAULTY, RECORDS, record_of
+from devices.records import FAULTY, record_of
 from devices.refusals import refused
+from schema.items import ITEMS
 from schema.messages import Message
 
 log = structlog.get_logger()
@@ -131,7 +132,7 @@ class Fence:
     def _load(self) -> _Last:
         try:
             last = msgspec.json.decode(self._path.read_bytes(), type=_Last)
-            value = None if last.value is None else record_of(RECORDS[last.key], last.value)
+            value = None if last.value is None else record_of(ITEMS[last.key].record, last.value)
         except FileNotFoundError:
             return _Last((0, 0))
         except (OSError, msgspec.DecodeError, *FAULTY) as error:

@@ -3,42 +3,7 @@
 from typing import Any
 
 from schema.fields import Field, Kind, fields_of
-from schema.intrinsic import JointLimits
-from schema.joint_items import JointParameterMap, JointSafetyMap
-from schema.messages import (
-    AngularTwist,
-    CartesianReferenceFrameInfo,
-    ControlModeInformation,
-    GravityVector,
-    JointAccelerationSoftLimits,
-    JointSpeeds,
-    JointSpeedSoftLimits,
-    LinearTwist,
-    Message,
-    PayloadInformation,
-    ToolConfiguration,
-    TwistAngularSoftLimit,
-    TwistLinearSoftLimit,
-)
-
-RECORDS: dict[str, type[Message]] = {
-    "gravity_vector": GravityVector,
-    "payload_information": PayloadInformation,
-    "tool_configuration": ToolConfiguration,
-    "cartesian_reference_frame": CartesianReferenceFrameInfo,
-    "joint_speed_soft_limits": JointSpeedSoftLimits,
-    "joint_acceleration_soft_limits": JointAccelerationSoftLimits,
-    "twist_linear_soft_limit": TwistLinearSoftLimit,
-    "twist_angular_soft_limit": TwistAngularSoftLimit,
-    "desired_linear_twist": LinearTwist,
-    "desired_angular_twist": AngularTwist,
-    "desired_joint_speeds": JointSpeeds,
-    "joint_limits": JointLimits,
-    "joint_safety": JointSafetyMap,
-    "joint_parameters": JointParameterMap,
-    "control_mode": ControlModeInformation,
-}
-"""The record of each config item, by key."""
+from schema.messages import Message
 
 FAULTY = (AttributeError, LookupError, TypeError, ValueError)
 """What `record_of` raises when the plain value is none of the record."""

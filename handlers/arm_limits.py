@@ -10,6 +10,7 @@ import numpy as np
 from handlers.arm_state import ArmState
 from handlers.limit_layers import (
     APPLICATION_SLOT,
+    OF_SOFT,
     PARAMETERS_SLOT,
     SAFETY_SLOT,
     SOFT_MODES,
@@ -31,6 +32,7 @@ from limits.stack.soft_ends import Guard, guard_of
 from limits.stack.sources import kinova_layer
 from schema.arms import Description, Slot
 from schema.enums import ControlMode
+from schema.items import CONFIG_ITEMS
 from schema.messages import KinematicLimits, Message
 
 ARM_USER = "@arm"
@@ -48,18 +50,10 @@ class _Measured(NamedTuple):
     angular: bool
 
 
-_VELOCITY = _Measured("velocity", "joint_speed_limits", angular=True)
-_ACCELERATION = _Measured("acceleration", "joint_acceleration_limits", angular=True)
-_LINEAR = _Measured("twist_linear", "twist_linear", angular=False)
-_ANGULAR = _Measured("twist_angular", "twist_angular", angular=True)
 MEASURED: dict[str, _Measured] = {
-    "joint_speed_soft_limits": _VELOCITY,
-    "joint_acceleration_soft_limits": _ACCELERATION,
-    "twist_linear_soft_limit": _LINEAR,
-    "twist_angular_soft_limit": _ANGULAR,
-    "desired_linear_twist": _LINEAR,
-    "desired_angular_twist": _ANGULAR,
-    "desired_joint_speeds": _VELOCITY,
+    item.key: _Measured(OF_SOFT[item.hard][0], item.hard, angular=item.quantity.angular)
+    for item in CONFIG_ITEMS
+    if item.quantity is not None
 }
 """Items of the arm that the outer layers bound, by key."""
 

@@ -1,40 +1,31 @@
-"""One function per rule: (arm state, message) -> warnings, or a refusal."""
+"""What a value has to keep to: (arm state, message) -> warnings, or a refusal; the table of it is at the end."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from handlers.arm_limits import OuterBounds, limits_of
 from handlers.arm_state import ArmState
 from handlers.refusals import NOTHING_CHANGED, description_of, listing, number, out_of_limits
 from handlers.sanity import Doubt, gravity_doubts, told, tool_doubts
-from limits.bounds import (
-    JOINT_ACCELERATION,
-    JOINT_SPEED,
-    MASS,
-    RELATIVE,
-    TWIST_ANGULAR,
-    TWIST_LINEAR,
-    Quantity,
-    excesses,
-    nearest_legal,
-)
+from limits.bounds import RELATIVE, excesses, nearest_legal
 from schema.enums import ControlMode
 from schema.envelope import Warned
 from schema.errors import BrokerError
+from schema.items import CONFIG_ITEMS, NUMBER_FIELDS, ConfigItem, Zero
 from schema.messages import (
-    AngularTwist,
     CartesianReferenceFrameInfo,
     ControlModeInformation,
     GravityVector,
-    JointAccelerationSoftLimits,
-    JointSpeeds,
-    JointSpeedSoftLimits,
-    LinearTwist,
+    Message,
     PayloadInformation,
     ToolConfiguration,
-    TwistAngularSoftLimit,
-    TwistLinearSoftLimit,
 )
+from schema.quantities import JOINT_ACCELERATION, MASS, Quantity
+
+Check = Callable[[ArmState, Any], tuple[Warned, ...]]
+"""Warns of a value of an item, or refuses it with a BrokerError."""
 
 STANDARD_GRAVITY = 9.81
 GRAVITY_TOLERANCE = 0.02
@@ -63,9 +54,8 @@ def _joint_list(
     values: tuple[float, ...],
     bounds: OuterBounds,
     quantity: Quantity,
-    ceiling: float,
 ) -> tuple[Warned, ...]:
-    """One value per joint, each from 0 to its bound; doubted when all are under the ceiling."""
+    """One value per joint, each from 0 to its bound; doubted when all look like radians."""
     joints = len(description_of(state).joints)
     if len(values) != joints:
         text = f"{path}: {len(values)} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
@@ -73,7 +63,7 @@ def _joint_list(
     if found := excesses(values, 0.0, bounds.high, quantity, state.resolution_rad):
         nearest = nearest_legal(values, 0.0, bounds.high)
         raise out_of_limits(state, path, found, quantity, nearest, bounds.sources)
-    return _suspect(state, path, values, ceiling, quantity.unit)
+    return _suspect(state, path, values, _ceiling(quantity, bounds), quantity.unit)
 
 
 def _scalar(
@@ -86,52 +76,31 @@ def _scalar(
     return _suspect(state, path, (value,), SUSPECT_SPEED, quantity.unit) if quantity.angular else ()
 
 
-def joint_speeds_within_limits(state: ArmState, message: JointSpeedSoftLimits) -> tuple[Warned, ...]:
-    """One value in deg/s per joint, 0 to the joint's bound."""
-    bounds = limits_of(state).bounds("joint_speed_soft_limits")
-    values = message.joint_speed_soft_limits
-    return _joint_list(state, "joint_speed_soft_limits", values, bounds, JOINT_SPEED, SUSPECT_SPEED)
+def _ceiling(quantity: Quantity, bounds: OuterBounds) -> float:
+    """Below this many of a quantity's unit every value of a list looks like radians."""
+    if quantity is not JOINT_ACCELERATION:
+        return SUSPECT_SPEED
+    return math.radians(max(filter(math.isfinite, bounds.high), default=0.0))
 
 
-def joint_accelerations_within_limits(state: ArmState, message: JointAccelerationSoftLimits) -> tuple[Warned, ...]:
-    """One value in deg/s² per joint, 0 to the joint's bound."""
-    bounds = limits_of(state).bounds("joint_acceleration_soft_limits")
-    values = message.joint_acceleration_soft_limits
-    ceiling = math.radians(max(filter(math.isfinite, bounds.high), default=0.0))
-    return _joint_list(state, "joint_acceleration_soft_limits", values, bounds, JOINT_ACCELERATION, ceiling)
+def _least(state: ArmState, item: ConfigItem, quantity: Quantity) -> float:
+    """The least value of a number: 0, or the least that the arm can hold where 0 means "unset" to it."""
+    if item.zero is Zero.VALUE:
+        return 0.0
+    return max(SMALLEST_TWIST, math.degrees(state.resolution_rad)) if quantity.angular else SMALLEST_TWIST
 
 
-def twist_linear_within_limits(state: ArmState, message: TwistLinearSoftLimit) -> tuple[Warned, ...]:
-    """From 1e-6 to the bound of the linear twist, m/s."""
-    bounds = limits_of(state).bounds("twist_linear_soft_limit")
-    return _scalar(
-        state, "twist_linear_soft_limit", message.twist_linear_soft_limit, SMALLEST_TWIST, bounds, TWIST_LINEAR
-    )
+def within_bounds(item: ConfigItem, quantity: Quantity, state: ArmState, message: Message) -> tuple[Warned, ...]:
+    """Every number of an item with a bound from above lies between its least and its bound, in its unit.
 
-
-def twist_angular_within_limits(state: ArmState, message: TwistAngularSoftLimit) -> tuple[Warned, ...]:
-    """From the least that the arm can hold to the bound of the angular twist, deg/s."""
-    bounds = limits_of(state).bounds("twist_angular_soft_limit")
-    low = max(SMALLEST_TWIST, math.degrees(state.resolution_rad))
-    return _scalar(state, "twist_angular_soft_limit", message.twist_angular_soft_limit, low, bounds, TWIST_ANGULAR)
-
-
-def desired_linear_within_limits(state: ArmState, message: LinearTwist) -> tuple[Warned, ...]:
-    """From 0 to the bound of the linear twist, m/s."""
-    bounds = limits_of(state).bounds("desired_linear_twist")
-    return _scalar(state, "linear", message.linear, 0.0, bounds, TWIST_LINEAR)
-
-
-def desired_angular_within_limits(state: ArmState, message: AngularTwist) -> tuple[Warned, ...]:
-    """From 0 to the bound of the angular twist, deg/s."""
-    bounds = limits_of(state).bounds("desired_angular_twist")
-    return _scalar(state, "angular", message.angular, 0.0, bounds, TWIST_ANGULAR)
-
-
-def desired_joints_within_limits(state: ArmState, message: JointSpeeds) -> tuple[Warned, ...]:
-    """One value in deg/s per joint, 0 to the joint's bound."""
-    bounds = limits_of(state).bounds("desired_joint_speeds")
-    return _joint_list(state, "joint_speed", message.joint_speed, bounds, JOINT_SPEED, SUSPECT_SPEED)
+    Raises:
+        BrokerError: wrong_joint_count, out_of_limits; implausible_value under `checks.strict`.
+    """
+    path, bounds = NUMBER_FIELDS[item.key], limits_of(state).bounds(item.key)
+    value = getattr(message, path)
+    if isinstance(value, tuple):
+        return _joint_list(state, path, value, bounds, quantity)
+    return _scalar(state, path, value, _least(state, item, quantity), bounds, quantity)
 
 
 def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warned, ...]:
@@ -208,3 +177,14 @@ def mode_is_settable(state: ArmState, message: ControlModeInformation) -> tuple[
         text = f"control_mode: {state.arm} takes no request for {name}. {NOTHING_CHANGED}"
         raise BrokerError("unknown_method", text)
     return ()
+
+
+CHECKS: dict[str, Check] = {
+    "gravity_vector": gravity_is_plausible,
+    "payload_information": payload_is_plausible,
+    "tool_configuration": tool_is_plausible,
+    "cartesian_reference_frame": frame_is_known,
+    "control_mode": mode_is_settable,
+    **{item.key: partial(within_bounds, item, item.quantity) for item in CONFIG_ITEMS if item.quantity is not None},
+}
+"""The check of each item of the arm, by key; those with a bound from above share one."""

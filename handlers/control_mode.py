@@ -3,10 +3,10 @@
 import msgspec
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS
 from handlers.items import read_slot, set_item
 from handlers.outcome import Answer, Proposal
 from handlers.request import Request
+from schema.items import ITEMS
 
 MODE_TTL_MS = 2_000
 """Time to live of a mode request that names none, ms."""

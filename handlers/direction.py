@@ -3,10 +3,10 @@
 import math
 
 from handlers.arm_state import as_message
-from handlers.config_items import ConfigItem, Order, Zero
 from handlers.parameter_checks import FLAG_OF
 from handlers.provenance import limit_numbers
 from schema.intrinsic import JointLimits
+from schema.items import NUMBER_FIELDS, ConfigItem, Order, Zero
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 from schema.messages import Message
 
@@ -15,11 +15,8 @@ LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
 
 
 def upper_values(item: ConfigItem, message: Message) -> tuple[float, ...]:
-    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite.
-
-    They stand in the item's `field`; an upper item without slots has a message of one field.
-    """
-    value = getattr(message, item.field or message.__struct_fields__[0])
+    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite."""
+    value = getattr(message, NUMBER_FIELDS[item.key])
     values: tuple[float, ...] = value if isinstance(value, tuple) else (value,)
     return tuple(bound or math.inf for bound in values) if item.zero is Zero.REFUSE else values
 

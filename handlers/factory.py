@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from handlers.arm_state import ArmState
-from handlers.config_items import CONFIG_ITEMS, ConfigItem, held_by_service, slot_path
+from handlers.config_items import held_by_service
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.items import check_known, check_presence
 from handlers.outcome import Restoration
@@ -14,6 +14,7 @@ from handlers.request import Request
 from handlers.settling import Ending
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
+from schema.items import CONFIG_ITEMS, ConfigItem, slot_path
 from schema.messages import Message
 
 RESTORE_FACTORY = "RestoreFactory"

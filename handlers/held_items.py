@@ -2,7 +2,6 @@
 
 from handlers.arm_limits import limits_of, vectors_of
 from handlers.arm_state import ArmState
-from handlers.config_items import ConfigItem
 from handlers.direction import is_loosening
 from handlers.items import admit
 from handlers.joint_vectors import to_message
@@ -10,6 +9,7 @@ from handlers.limit_layers import APPLICATION_SLOT, PARAMETERS_SLOT, SAFETY_SLOT
 from handlers.outcome import Proposal
 from handlers.request import Request
 from schema.arms import Slot, Verb
+from schema.items import ConfigItem
 from schema.messages import Message
 
 

@@ -1,7 +1,7 @@
 """Get, Set and Reset of the items of the table."""
 
 from handlers.arm_state import ArmState, as_message
-from handlers.config_items import ConfigItem, held_by_service
+from handlers.config_items import CHECKS, held_by_service
 from handlers.direction import is_loosening
 from handlers.outcome import Answer, Proposal
 from handlers.refusals import NOTHING_CHANGED, held_arm, not_read
@@ -12,6 +12,7 @@ from schema.arms import Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
+from schema.items import ConfigItem
 from schema.messages import Message
 
 
@@ -152,7 +153,7 @@ def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bo
 
 def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
     """The change of a slot to a value that is checked now, once it was admitted."""
-    warnings = item.check(state, value) + told(state, stopping_doubts(state, slot, value))
+    warnings = CHECKS[item.key](state, value) + told(state, stopping_doubts(state, slot, value))
     loosening = is_loosening(item, value, state.reported.get(slot))
     return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
 

@@ -2,7 +2,6 @@
 
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState, as_message
-from handlers.config_items import ITEMS
 from handlers.held_checks import Naming, check_limits, no_such_joint
 from handlers.held_items import reset_held
 from handlers.items import admit, propose, read_slot
@@ -11,6 +10,7 @@ from handlers.limit_layers import APPLICATION_SLOT
 from handlers.outcome import Answer, Proposal
 from handlers.request import Request
 from schema.intrinsic import JointLimits, JointLimitsUpdate, JointLimitUpdate
+from schema.items import ITEMS
 from schema.joint_items import JointLimitChange
 
 _ITEM = ITEMS["joint_limits"]

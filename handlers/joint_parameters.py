@@ -6,7 +6,6 @@ import msgspec
 
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState, as_message
-from handlers.config_items import ITEMS
 from handlers.items import admit, propose, read_slot
 from handlers.limit_layers import PARAMETERS_SLOT
 from handlers.outcome import Answer, Proposal
@@ -15,6 +14,7 @@ from handlers.request import Request
 from limits.ros2.keys import FLAG_KEYS, parameter_name
 from limits.stack.layer import LayerKind
 from schema.codecs.scalars import write_limit
+from schema.items import ITEMS
 from schema.joint_items import JointParameterMap, ParameterNames, SetParametersResult
 from schema.messages import Message
 

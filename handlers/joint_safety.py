@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState, as_message
-from handlers.config_items import ITEMS
 from handlers.held_checks import no_such_joint
 from handlers.held_items import initial_value, propose_reset
 from handlers.items import admit, propose, read_slot
@@ -13,6 +12,7 @@ from handlers.outcome import Answer, Proposal
 from handlers.refusals import NOTHING_CHANGED
 from handlers.request import Request
 from schema.errors import BrokerError
+from schema.items import ITEMS
 from schema.joint_items import JointNames, JointSafetyChange, JointSafetyGains, JointSafetyMap, JointSafetyRecord
 from schema.messages import Message
 

@@ -1,7 +1,6 @@
 """The read-only views over several items."""
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS
 from handlers.items import offline_warnings
 from handlers.outcome import Answer
 from handlers.refusals import not_read
@@ -12,6 +11,7 @@ from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
 from schema.errors import BrokerError
+from schema.items import DESIRED_SPEEDS, ITEMS, NUMBER_FIELDS, SOFT_LIMITS
 from schema.messages import (
     ControlModeInformation,
     DesiredSpeeds,
@@ -23,24 +23,15 @@ from schema.messages import (
 LIMIT_MODES = tuple(int(mode) for mode in ITEMS["joint_speed_soft_limits"].modes)
 """The modes that take soft limits."""
 
-_VIEW_KEYS = (
-    ("twist_linear_soft_limit", "twist_linear"),
-    ("twist_angular_soft_limit", "twist_angular"),
-    ("joint_speed_soft_limits", "joint_speed_limits"),
-    ("joint_acceleration_soft_limits", "joint_acceleration_limits"),
-)
-_DESIRED_KEYS = (
-    ("desired_linear_twist", "linear"),
-    ("desired_angular_twist", "angular"),
-    ("desired_joint_speeds", "joint_speed"),
-)
+_VIEW_KEYS = tuple((item.key, item.field, item.hard) for item in SOFT_LIMITS)
+_DESIRED_KEYS = tuple((item.key, NUMBER_FIELDS[item.key]) for item in DESIRED_SPEEDS)
 
 Values = dict[Slot, Message]
 
 
 def _soft_limits(values: Values, mode: int) -> KinematicLimits:
     """The limits that a mode takes; what it does not take is 0 or empty."""
-    found = {target: getattr(values[key, mode], key) for key, target in _VIEW_KEYS if (key, mode) in values}
+    found = {hard: getattr(values[key, mode], field) for key, field, hard in _VIEW_KEYS if (key, mode) in values}
     return KinematicLimits(ControlMode(mode), **found)
 
 
@@ -89,7 +80,7 @@ def get_soft_limits(state: ArmState, request: Request) -> Answer:
         raise BrokerError("mode_without_limit", f"control_mode: {ControlMode(mode).name} takes no soft limits")
     if not state.adopted:
         raise not_read(state)
-    keys = {(key, mode) for key, _ in _VIEW_KEYS}
+    keys = {(key, mode) for key, _, _ in _VIEW_KEYS}
     return _answer(state, request, keys, _soft_limits(state.reported, mode), _soft_limits(state.desired, mode))
 
 
@@ -97,7 +88,7 @@ def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
     """GetAllKinematicSoftLimits: the five modes that take limits."""
     if not state.adopted:
         raise not_read(state)
-    keys = {(key, mode) for key, _ in _VIEW_KEYS for mode in LIMIT_MODES}
+    keys = {(key, mode) for key, _, _ in _VIEW_KEYS for mode in LIMIT_MODES}
     reported = KinematicLimitsList(tuple(_soft_limits(state.reported, mode) for mode in LIMIT_MODES))
     desired = KinematicLimitsList(tuple(_soft_limits(state.desired, mode) for mode in LIMIT_MODES))
     return _answer(state, request, keys, reported, desired)

@@ -18,7 +18,6 @@ from limits.conversion.ros import limits_of_parameters
 from limits.errors import LimitsError
 from limits.intrinsic.joint_limits import FIELDS as VECTORS
 from limits.kinova_limits import FIELDS as SOFT_ITEMS
-from limits.kinova_models import SOFT_LIMIT_MODES
 from limits.ros2.keys import SOFT_KEYS, WRAPAROUND, parameter_name
 from limits.ros2.store import ParameterStore
 from limits.ros2.validity import NUMBERS
@@ -29,6 +28,7 @@ from limits.tesseract.joint_safety import JointSafety
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.intrinsic import JointLimits
+from schema.items import SOFT_LIMIT_MODES
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import KinematicLimits, Message
 
@@ -54,7 +54,7 @@ _OF_PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """What the number behind a ROS parameter bounds."""
 _OF_SAFETY = ("position_lower", "position_upper", "velocity", "effort")
-_OF_SOFT: dict[str, tuple[str, ...]] = {
+OF_SOFT: dict[str, tuple[str, ...]] = {
     "joint_speed_limits": ("velocity",),
     "joint_acceleration_limits": ("acceleration", "deceleration"),
     "twist_linear": ("twist_linear",),
@@ -221,7 +221,7 @@ def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple
     origins: Origins = {
         (quantity, joint): _origin(source, setter.last)
         for field, (_, setter) in values.items()
-        for quantity in _OF_SOFT[field]
+        for quantity in OF_SOFT[field]
         for joint in ((None,) if quantity.startswith("twist") else joints.names)
     }
     latest = max((setter.last for _, setter in values.values()), key=lambda stamp: stamp.at_us, default=Stamp())

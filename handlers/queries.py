@@ -1,12 +1,12 @@
 """GetHistory, GetEvents and WhoAmI."""
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS
 from handlers.outcome import Answer, EventsQuery, HistoryQuery
 from handlers.plain_params import integer, known_only, listed, plain_params, text
 from handlers.request import Request
 from schema.codecs.times import format_time
 from schema.errors import BrokerError
+from schema.items import ITEMS
 
 ADMIN_ITEMS = (AUTHORITY_ITEM, LOCK_ITEM, ARM_ITEM) = ("authority", "lock", "arm")
 """What entries about administration are about: how far the service may go, who holds the arm, which arm it is."""

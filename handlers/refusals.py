@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from handlers.arm_state import ArmState
-from limits.bounds import Excess, Quantity
+from limits.bounds import Excess
 from schema.arms import Description
 from schema.envelope import Violation
 from schema.errors import BrokerError
+from schema.quantities import Quantity
 
 NOTHING_CHANGED = "Nothing was changed."
 

@@ -20,9 +20,9 @@ from handlers import (
     simulation,
     trajectory_check,
 )
-from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from handlers.rpc import Access, Guard, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
+from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.joint_items import (
     JointLimitChange,
     JointNames,
@@ -57,7 +57,7 @@ def _unit(item: ConfigItem) -> str:
 
 def _rows_of(item: ConfigItem) -> list[Rpc]:
     """Get, Set and Reset of one item, as its verbs say."""
-    key, noun, message, unit, text = item.key, item.noun, item.message, _unit(item), item.key.replace("_", " ")
+    key, noun, message, unit, text = item.key, item.noun, item.record, _unit(item), item.key.replace("_", " ")
     of_slot = ControlModeInformation if item.modes else Empty
     # fmt: off
     rows = {

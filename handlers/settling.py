@@ -5,10 +5,10 @@ import math
 from typing import NamedTuple
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ANGLE_FIELDS, ITEMS, ConfigItem
 from handlers.direction import at_or_tighter
 from limits.bounds import READ_BACK, RELATIVE, close
 from schema.arms import Slot
+from schema.items import ANGLE_FIELDS, ITEMS, ConfigItem
 from schema.messages import Message
 
 

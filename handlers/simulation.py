@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from handlers.arm_state import ArmState
-from handlers.config_items import ITEMS, ConfigItem
 from handlers.outcome import FaultOrder
 from handlers.plain_params import integer, known_only, listed, plain_params, text
 from handlers.request import Request
@@ -11,6 +10,7 @@ from schema.arms import Fault, Slot
 from schema.codecs.plain import from_plain
 from schema.enums import ControlMode
 from schema.errors import BrokerError
+from schema.items import ITEMS, ConfigItem
 from schema.messages import Message
 
 FAULTS = (
@@ -58,7 +58,7 @@ def _value(params: Mapping[str, object], item: ConfigItem, slot: Slot) -> Messag
         value = {"control_mode": ControlMode(slot[1]).name, item.field: value}
     if not isinstance(value, dict):
         raise BrokerError("malformed", f"params.value: the message of {item.key} is needed")
-    return from_plain(value, item.message, "params.value")
+    return from_plain(value, item.record, "params.value")
 
 
 def sim_fault(state: ArmState, request: Request) -> FaultOrder:

@@ -6,24 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from schema.quantities import Quantity
+
 RELATIVE = 1e-6
 """Share of a bound by which a rounded value may exceed it and still count as equal."""
 READ_BACK = 1e-3
 """Share by which a value read back may differ from the one written and still count as it."""
-
-
-class Quantity(NamedTuple):
-    """What a number measures: unit text, and whether an arm holds it in radians."""
-
-    unit: str
-    angular: bool
-
-
-JOINT_SPEED = Quantity("deg/s", angular=True)
-JOINT_ACCELERATION = Quantity("deg/s²", angular=True)
-TWIST_LINEAR = Quantity("m/s", angular=False)
-TWIST_ANGULAR = Quantity("deg/s", angular=True)
-MASS = Quantity("kg", angular=False)
 
 
 class Excess(NamedTuple):

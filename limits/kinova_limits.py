@@ -7,19 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limits.errors import LimitsError
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.enums import ControlMode
 from schema.floats import as_float32
+from schema.items import SOFT_LIMIT_MODES, SOFT_LIMITS
 from schema.messages import KinematicLimits
 
 Array = NDArray[np.float64]
 
-FIELDS: dict[str, str] = {
-    "joint_speed_limits": "joint_speed_soft_limits",
-    "joint_acceleration_limits": "joint_acceleration_soft_limits",
-    "twist_linear": "twist_linear_soft_limit",
-    "twist_angular": "twist_angular_soft_limit",
-}
+FIELDS: dict[str, str] = {item.hard: item.key for item in SOFT_LIMITS}
 """Fields of the message, and the config item that sets each one of a mode."""
 
 

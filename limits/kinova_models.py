@@ -7,29 +7,8 @@ deg/s², m/s, kg, m/s².
 import msgspec
 
 from schema.enums import ControlMode
+from schema.items import SOFT_LIMIT_MODES
 from schema.messages import GravityVector, KinematicLimits
-
-_JOINT_SPEED_MODES = (
-    ControlMode.ANGULAR_JOYSTICK,
-    ControlMode.CARTESIAN_JOYSTICK,
-    ControlMode.ANGULAR_TRAJECTORY,
-    ControlMode.CARTESIAN_TRAJECTORY,
-    ControlMode.CARTESIAN_WAYPOINT_TRAJECTORY,
-)
-_JOINT_ACCELERATION_MODES = (ControlMode.ANGULAR_JOYSTICK, ControlMode.ANGULAR_TRAJECTORY)
-_TWIST_MODES = (
-    ControlMode.CARTESIAN_JOYSTICK,
-    ControlMode.CARTESIAN_TRAJECTORY,
-    ControlMode.CARTESIAN_WAYPOINT_TRAJECTORY,
-)
-
-SOFT_LIMIT_MODES: dict[str, tuple[ControlMode, ...]] = {
-    "joint_speed_soft_limits": _JOINT_SPEED_MODES,
-    "joint_acceleration_soft_limits": _JOINT_ACCELERATION_MODES,
-    "twist_linear_soft_limit": _TWIST_MODES,
-    "twist_angular_soft_limit": _TWIST_MODES,
-}
-"""The control modes that take each soft limit, by key of the config item."""
 
 
 class ModelJoint(msgspec.Struct, frozen=True):
@@ -74,7 +53,7 @@ def _soft_defaults(
         mode: KinematicLimits(mode, joint_speed_limits=speeds, joint_acceleration_limits=accelerations)
         for mode, (speeds, accelerations) in angular.items()
     }
-    for mode in _TWIST_MODES:
+    for mode in SOFT_LIMIT_MODES["twist_linear_soft_limit"]:
         defaults[mode] = KinematicLimits(mode, hard.twist_linear, hard.twist_angular, hard.joint_speed_limits)
     return defaults
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem
 from handlers.rpc import Access, Rpc
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
 from handlers.simulation import FAULTS
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
-from schema.events import CONTROL_MODE_CHANGED, EVENTS, EventClass, EventRow, event_topic
+from schema.events import EVENTS, EventClass, EventRow, event_topic
 from schema.fields import Field, fields_of
+from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem
 from schema.messages import Message
 from schema.warnings import WARNINGS
 
@@ -63,8 +63,7 @@ def event_of(rpc: Rpc) -> str:
     """The event of a change by this method."""
     if rpc.access is Access.READ or not rpc.item:
         return ""
-    event = ITEMS[rpc.item].event
-    return code(event.name if event is not None else CONTROL_MODE_CHANGED)
+    return code(ITEMS[rpc.item].event_name)
 
 
 def rpc_row(rpc: Rpc) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ def item_row(item: ConfigItem) -> tuple[str, ...]:
     unit = item.quantity.unit if item.quantity is not None else ""
     held = "the service" if item.held_by_service else "the arm"
     slots = modes or "one slot"
-    return (code(item.key), message_of(item.message), slots, item.order.value, item.zero.value, unit, held)
+    return (code(item.key), message_of(item.record), slots, item.order.value, item.zero.value, unit, held)
 
 
 def field_name(field: Field) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from broker.counters import COUNTERS
-from handlers.config_items import CONFIG_ITEMS
 from handlers.rpc import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
 from schema.events import EVENTS, EventClass
 from schema.fields import fields_of
+from schema.items import CONFIG_ITEMS
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
 from scripts import protocol_tables as tables
 from scripts.generate_docs import NOTE, code, field_name, message_of, messages, table
@@ -96,7 +96,7 @@ def bounds() -> str:
     rows = (
         (
             code(item.key),
-            code(item.message.__name__),
+            code(item.record.__name__),
             "one a control mode" if item.modes else "",
             tables.BOUNDS[item.key],
         )

@@ -15,7 +15,6 @@ from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
 from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
-from handlers.config_items import ITEMS, slot_name
 from handlers.outcome import (
     Answer,
     ArmOrder,
@@ -38,6 +37,7 @@ from schema.codecs.times import format_time
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.events import AdminEvent
+from schema.items import ITEMS, slot_name
 from schema.messages import Empty, NotificationHandle
 
 NO_BOUND = (1 << 63) - 1
@@ -165,7 +165,7 @@ def _past(change: PastChange) -> dict[str, Any]:
             return None
         if item is None:  # what became of all items in a RestoreFactory
             return msgspec.json.decode(blob)
-        return bare(unpack(blob, item.message), item.field)
+        return bare(unpack(blob, item.record), item.field)
 
     return {
         "rev": change.rev,

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
-from handlers.config_items import ITEMS, ConfigItem, Order, Zero, slot_path
 from handlers.factory import WHOLE_KEY
 from handlers.outcome import Proposal, Restoration
 from handlers.provenance import NOBODY, Setter
@@ -16,6 +15,7 @@ from handlers.request import Request
 from schema.arms import Slot, Verb
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Stage, Wait, Warned
+from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path
 from schema.messages import Empty, Message
 
 
@@ -186,7 +186,7 @@ class ForwardJob:
 
 WHOLE = ConfigItem(
     WHOLE_KEY, "Factory", Empty, "", ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED,
-    lambda *_: (), Order.UNORDERED, Zero.VALUE,
+    Order.UNORDERED, Zero.VALUE,
 )  # fmt: skip
 """Stands for all items of an arm."""
 

@@ -19,10 +19,10 @@ from broker.topics import Topics
 from devices.adapter import ArmAdapter, Command, Notice, Snapshot
 from devices.conformance import FailedError, Rig
 from devices.guard import guard
-from handlers.config_items import ITEMS
 from handlers.rpc_table import SERVICE_METHODS
 from schema.arms import Description, Slot
 from schema.codecs.plain import to_plain
+from schema.items import ITEMS
 from schema.messages import Message
 
 SUITE, OTHER = "suite", "other"

@@ -7,12 +7,12 @@ from typing import Any
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Phase
 from handlers.authority import hold_document
-from handlers.config_items import CONFIG_ITEMS, slot_name, slot_path
 from handlers.effective import effective_document
 from handlers.settling import agrees
 from schema.arms import Slot
 from schema.codecs.plain import bare, to_plain
 from schema.codecs.times import format_time
+from schema.items import CONFIG_ITEMS, slot_name, slot_path
 from schema.messages import Message
 
 PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE = "presence", "config", "mode", "reported", "effective"

@@ -1,10 +1,9 @@
 """What an event says of a slot."""
 
-from handlers.config_items import ITEMS, slot_name
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import EventChange
-from schema.events import CONTROL_MODE_CHANGED
+from schema.items import ITEMS, slot_name
 from schema.messages import ControlModeInformation, Message
 
 
@@ -20,12 +19,6 @@ def event_change(slot: Slot, before: Message | None, after: Message | None) -> E
     """What an event says of a slot."""
     item = ITEMS[slot[0]]
     return EventChange(slot[0], slot_name(slot), item.field, before, after)
-
-
-def event_of(slot: Slot) -> str:
-    """Name of the event that a change of a slot gives."""
-    event = ITEMS[slot[0]].event
-    return CONTROL_MODE_CHANGED if event is None else event.name
 
 
 def mode_of(value: Message | None) -> int | None:

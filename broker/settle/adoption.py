@@ -17,7 +17,7 @@ from broker.store.meta_keys import DAMAGED
 from broker.store.rows import FirstRow
 from devices.adapter import Snapshot
 from handlers.arm_limits import limits_of
-from handlers.config_items import ITEMS, held_by_service
+from handlers.config_items import held_by_service
 from handlers.factory import has_no_reset
 from handlers.held_items import INITIAL_ORDER, initial_value
 from handlers.limit_sources import SETTINGS_USER, with_joint_types
@@ -29,6 +29,7 @@ from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
 from schema.envelope import Author
 from schema.errors import BrokerError
+from schema.items import ITEMS
 from schema.messages import Message
 
 log = structlog.get_logger()

@@ -8,12 +8,13 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
 from broker.record.ledger import Ledger
 from broker.settle.settler import Settler
-from handlers.config_items import ITEMS, held_by_service
+from handlers.config_items import CHECKS, held_by_service
 from handlers.direction import is_loosening
 from handlers.settling import equal
 from schema.arms import Authority, Slot, Verb
 from schema.envelope import Author
 from schema.errors import BrokerError
+from schema.items import ITEMS
 
 log = structlog.get_logger()
 
@@ -97,7 +98,7 @@ def _drifted(session: ArmSession, slot: Slot) -> bool:
     if equal(slot[0], desired, reported, state.resolution_rad):
         return False
     try:
-        item.check(state, desired)
+        CHECKS[item.key](state, desired)
     except BrokerError as error:
         log.warning("not_reapplied", arm=session.arm, slot=slot, why=error.message)
         return False

@@ -6,7 +6,7 @@ from functools import partial
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase
 from broker.publish.documents import Documents
-from broker.record.event_parts import event_change, event_of, mode_of
+from broker.record.event_parts import event_change, mode_of
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
@@ -21,6 +21,7 @@ from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Warned
 from schema.errors import BrokerError
 from schema.events import CHANGE_NOT_APPLIED, HANDLE_EXPIRED
+from schema.items import ITEMS
 from schema.messages import Empty, Message
 
 MODE_KEY = "control_mode"
@@ -67,7 +68,7 @@ class Endings:
         cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
         event = self._ledger.emit(
             session,
-            event_of(slot),
+            ITEMS[slot[0]].event_name,
             cause=cause,
             stage=Stage.APPLIED.value,
             by=job.author,
@@ -143,7 +144,7 @@ class Endings:
         self._ledger.put_slot(session, slot)
         event = self._ledger.emit(
             session,
-            event_of(slot),
+            ITEMS[slot[0]].event_name,
             cause="foreign",
             stage=Stage.APPLIED.value,
             by=by,

@@ -7,7 +7,7 @@ from broker.arms.jobs import ChangeJob, RestoreJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
 from handlers.authority import barring, below_control, held_by
-from handlers.config_items import held_by_service
+from handlers.config_items import CHECKS, held_by_service
 from handlers.direction import is_loosening
 from handlers.items import absence
 from handlers.pending import waiting_warnings
@@ -58,7 +58,7 @@ class Obstacles:
             return _hold(self.max_age_us)
         if (job.again or job.reverts != session.reverts) and job.wanted is not None:
             try:
-                job.item.check(session.state, job.wanted)
+                CHECKS[job.item.key](session.state, job.wanted)
             except BrokerError as refusal:
                 return End(refusal, "refused")
         return None

@@ -8,7 +8,7 @@ from broker.settle.endings import Endings
 from broker.settle.exchange import Exchange
 from broker.store.rows import ChangeState
 from devices.adapter import ArmAwayError, ArmRefusedError
-from handlers.config_items import ITEMS, held_by_service
+from handlers.config_items import CHECKS, held_by_service
 from handlers.factory import OUTCOMES, RESTORED, UNCHANGED, by_item, shortfall, step_of
 from handlers.items import check_presence
 from handlers.provenance import Setter, Stamp
@@ -18,6 +18,7 @@ from schema.enums import ControlConfigurationEvent
 from schema.envelope import Stage
 from schema.errors import BrokerError
 from schema.events import CHANGE_NOT_APPLIED
+from schema.items import ITEMS
 from schema.messages import Message
 
 FACTORY_RESTORED = ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED.name
@@ -88,7 +89,7 @@ class Restoring:
         try:
             check_presence(state)
             if step.wanted is not None:
-                step.item.check(state, step.wanted)
+                CHECKS[step.item.key](state, step.wanted)
             returned = await self._exchange.write(session, step)
         except ArmRefusedError:
             return Ending.REFUSED.value

@@ -4,16 +4,17 @@ import math
 
 from devices.conformance.rig import Example, Refusal, Traits
 from schema.arms import Slot
-from schema.enums import CartesianReferenceFrame, ControlConfigurationEvent, ControlMode
+from schema.enums import CartesianReferenceFrame, ControlMode
+from schema.items import CONFIG_ITEMS, ITEMS, SOFT_LIMITS, ConfigItem, slots_of
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,
     CartesianTransform,
     GravityVector,
-    JointAccelerationSoftLimits,
     JointSpeeds,
     JointSpeedSoftLimits,
     LinearTwist,
+    Message,
     PayloadInformation,
     Position,
     ToolConfiguration,
@@ -21,78 +22,56 @@ from schema.messages import (
     TwistLinearSoftLimit,
 )
 
-SPEED_MODES = (1, 2, 4, 5, 12)
-ACCELERATION_MODES = (1, 4)
-TWIST_MODES = (2, 5, 12)
 SPEEDS: Slot = ("joint_speed_soft_limits", 4)
 _CARTESIAN = ControlMode.CARTESIAN_TRAJECTORY
-_EVENT = ControlConfigurationEvent
 
 
-def _plain() -> dict[Slot, Example]:
-    """Values of the items without modes."""
+def _plain() -> dict[str, tuple[Message, Message]]:
+    """Values of the items without modes, by key."""
     base = CartesianReferenceFrame.CARTESIAN_REFERENCE_FRAME_BASE
     tool = CartesianReferenceFrame.CARTESIAN_REFERENCE_FRAME_TOOL
     grip = CartesianTransform(0.0, 0.0, 0.12, 0.0, -90.0, 12.3456)
     return {
-        ("gravity_vector", 0): Example(
-            GravityVector(9.81, 0.0, 0.0), GravityVector(0.0, 9.81, 0.0), _EVENT.GRAVITY_VECTOR_CHANGED
-        ),
-        ("payload_information", 0): Example(
+        "gravity_vector": (GravityVector(9.81, 0.0, 0.0), GravityVector(0.0, 9.81, 0.0)),
+        "payload_information": (
             PayloadInformation(1.25, Position(0.0, 0.01, -0.02)),
             PayloadInformation(0.5, Position(0.0, 0.0, 0.05)),
-            _EVENT.PAYLOAD_CONFIGURATION_CHANGED,
         ),
-        ("tool_configuration", 0): Example(
+        "tool_configuration": (
             ToolConfiguration(grip, 0.925, Position(0.0, 0.0, 0.047)),
             ToolConfiguration(CartesianTransform(z=0.2), 0.5, Position()),
-            _EVENT.TOOL_CONFIGURATION_CHANGED,
         ),
-        ("cartesian_reference_frame", 0): Example(
-            CartesianReferenceFrameInfo(base), CartesianReferenceFrameInfo(tool), _EVENT.CARTESIAN_REFERENCE_CHANGED
-        ),
-        ("desired_linear_twist", 0): Example(
-            LinearTwist(0.1), LinearTwist(0.15), _EVENT.DESIRED_TWIST_LINEAR_SPEED_CHANGED
-        ),
-        ("desired_angular_twist", 0): Example(
-            AngularTwist(33.3), AngularTwist(44.4), _EVENT.DESIRED_TWIST_ANGULAR_SPEED_CHANGED
-        ),
-        ("desired_joint_speeds", 0): Example(
+        "cartesian_reference_frame": (CartesianReferenceFrameInfo(base), CartesianReferenceFrameInfo(tool)),
+        "desired_linear_twist": (LinearTwist(0.1), LinearTwist(0.15)),
+        "desired_angular_twist": (AngularTwist(33.3), AngularTwist(44.4)),
+        "desired_joint_speeds": (
             JointSpeeds((10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 0.0)),
             JointSpeeds((20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 1.0)),
-            _EVENT.DESIRED_JOINT_SPEED_CHANGED,
         ),
     }
 
 
-def _speeds(mode: int) -> Example:
-    lower, higher = (20.0, 1.0, 20.5, 30.0, 40.0, 49.0, 10.0), (25.0, 2.0, 21.5, 31.0, 41.0, 49.5, 11.0)
-    value, other = (JointSpeedSoftLimits(ControlMode(mode), values) for values in (lower, higher))
-    return Example(value, other, _EVENT.JOINT_SPEED_SOFT_LIMITS_CHANGED)
+LIMITS: dict[str, tuple[float | tuple[float, ...], float | tuple[float, ...]]] = {
+    "joint_speed_soft_limits": ((20.0, 1.0, 20.5, 30.0, 40.0, 49.0, 10.0), (25.0, 2.0, 21.5, 31.0, 41.0, 49.5, 11.0)),
+    "joint_acceleration_soft_limits": (
+        (200.0, 100.0, 50.0, 20.0, 500.0, 3.0, 2.0),
+        (210.0, 110.0, 60.0, 30.0, 510.0, 13.0, 12.0),
+    ),
+    "twist_linear_soft_limit": (0.2, 0.3),
+    "twist_angular_soft_limit": (30.0, 40.0),
+}
+"""Values of the items with a slot a mode, by key: the same in each mode."""
 
 
-def _accelerations(mode: int) -> Example:
-    lower, higher = (200.0, 100.0, 50.0, 20.0, 500.0, 3.0, 2.0), (210.0, 110.0, 60.0, 30.0, 510.0, 13.0, 12.0)
-    value, other = (JointAccelerationSoftLimits(ControlMode(mode), values) for values in (lower, higher))
-    return Example(value, other, _EVENT.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED)
-
-
-def _twist_linear(mode: int) -> Example:
-    value, other = (TwistLinearSoftLimit(ControlMode(mode), limit) for limit in (0.2, 0.3))
-    return Example(value, other, _EVENT.TWIST_LINEAR_SOFT_LIMIT_CHANGED)
-
-
-def _twist_angular(mode: int) -> Example:
-    value, other = (TwistAngularSoftLimit(ControlMode(mode), limit) for limit in (30.0, 40.0))
-    return Example(value, other, _EVENT.TWIST_ANGULAR_SOFT_LIMIT_CHANGED)
+def _limit(item: ConfigItem, mode: int) -> Example:
+    """Values of one slot of a soft limit."""
+    value, other = (item.record(**{"control_mode": ControlMode(mode), item.field: limit}) for limit in LIMITS[item.key])
+    return Example(value, other, item.event_number)
 
 
 VALUES: dict[Slot, Example] = {
-    **_plain(),
-    **{("joint_speed_soft_limits", mode): _speeds(mode) for mode in SPEED_MODES},
-    **{("joint_acceleration_soft_limits", mode): _accelerations(mode) for mode in ACCELERATION_MODES},
-    **{("twist_linear_soft_limit", mode): _twist_linear(mode) for mode in TWIST_MODES},
-    **{("twist_angular_soft_limit", mode): _twist_angular(mode) for mode in TWIST_MODES},
+    **{(key, 0): Example(*pair, ITEMS[key].event_number) for key, pair in _plain().items()},
+    **{slot: _limit(item, slot[1]) for item in SOFT_LIMITS for slot in slots_of(item.key)},
 }
 
 REFUSED: dict[str, Refusal] = {
@@ -109,17 +88,7 @@ REFUSED: dict[str, Refusal] = {
 KINOVA = Traits(
     values=VALUES,
     refused=REFUSED,
-    resettable=frozenset(
-        {
-            "gravity_vector",
-            "payload_information",
-            "tool_configuration",
-            "joint_speed_soft_limits",
-            "joint_acceleration_soft_limits",
-            "twist_linear_soft_limit",
-            "twist_angular_soft_limit",
-        }
-    ),
+    resettable=frozenset(item.key for item in CONFIG_ITEMS if item.resettable),
     clamped=(SPEEDS, JointSpeedSoftLimits(ControlMode(4), (20.0,) * 7)),
     rounded=(SPEEDS, JointSpeedSoftLimits(ControlMode(4), (12.3456,) * 7)),
 )

@@ -20,7 +20,7 @@ from devices.adapter import (
 )
 from devices.adapter_class import AdapterAbout
 from devices.fence import Fence
-from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
+from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.kortex.calls import MODE_SLOT, RESETTERS, SETTERS
 from devices.kortex.description import describe
 from devices.kortex.events import Events
@@ -28,11 +28,11 @@ from devices.kortex.options import KortexOptions, check, interpreter
 from devices.kortex.reading import Reader
 from devices.kortex.session import Session
 from devices.options import read_options
-from devices.records import RECORDS
 from devices.refusals import refused
 from devices.worker import Program
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
+from limits.kinova_models import MODELS, KinovaModel
 from schema.arms import Description, Slot, Verb
+from schema.items import ITEMS, KINOVA_ITEMS, SOFT_LIMIT_MODES
 from schema.messages import ControlModeInformation, Message
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -234,8 +234,8 @@ def _call_of(command: Command) -> tuple[str, Message | None]:
     if command.verb is Verb.RESET:
         return table[item], ControlModeInformation(mode) if item in SOFT_LIMIT_MODES else None
     value = command.value
-    if type(value) is not RECORDS[item]:
-        raise refused("INVALID_PARAM", f"{item}: {type(value).__name__} instead of {RECORDS[item].__name__}")
+    if type(value) is not ITEMS[item].record:
+        raise refused("INVALID_PARAM", f"{item}: {type(value).__name__} instead of {ITEMS[item].record.__name__}")
     if item in SOFT_LIMIT_MODES and getattr(value, "control_mode", 0) != mode:
         raise refused("INVALID_PARAM", f"{item}: control_mode differs from slot {mode}")
     return table[item], value

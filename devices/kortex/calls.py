@@ -1,103 +1,31 @@
 """Which calls of `Kinova.Api.ControlConfig` read and write each config item."""
 
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot
-from schema.enums import ControlConfigurationEvent as Event
-from schema.messages import (
-    CartesianReferenceFrameInfo,
-    ControlModeInformation,
-    DesiredSpeeds,
-    GravityVector,
-    JointAccelerationSoftLimits,
-    JointSpeedSoftLimits,
-    KinematicLimits,
-    KinematicLimitsList,
-    Message,
-    NotificationHandle,
-    PayloadInformation,
-    ToolConfiguration,
-    TwistAngularSoftLimit,
-    TwistLinearSoftLimit,
-)
+from schema.items import CONFIG_ITEMS, DESIRED_SPEEDS, ITEMS, methods_by_verb
+from schema.messages import DesiredSpeeds, KinematicLimits, KinematicLimitsList, Message, NotificationHandle
 
 MODE_SLOT: Slot = ("control_mode", 0)
-DESIRED = ("desired_linear_twist", "desired_angular_twist", "desired_joint_speeds")
+DESIRED = tuple(item.key for item in DESIRED_SPEEDS)
 """The items that GetDesiredSpeeds reads."""
 
-GETTERS: dict[str, str] = {
-    "gravity_vector": "GetGravityVector",
-    "payload_information": "GetPayloadInformation",
-    "tool_configuration": "GetToolConfiguration",
-    "cartesian_reference_frame": "GetCartesianReferenceFrame",
-    "control_mode": "GetControlMode",
-}
+GETTERS: dict[str, str] = {**methods_by_verb("Get"), MODE_SLOT[0]: "GetControlMode"}
 """The items that a call of their own reads."""
-
-SETTERS: dict[str, str] = {
-    "gravity_vector": "SetGravityVector",
-    "payload_information": "SetPayloadInformation",
-    "tool_configuration": "SetToolConfiguration",
-    "cartesian_reference_frame": "SetCartesianReferenceFrame",
-    "joint_speed_soft_limits": "SetJointSpeedSoftLimits",
-    "joint_acceleration_soft_limits": "SetJointAccelerationSoftLimits",
-    "twist_linear_soft_limit": "SetTwistLinearSoftLimit",
-    "twist_angular_soft_limit": "SetTwistAngularSoftLimit",
-    "desired_linear_twist": "SetDesiredLinearTwist",
-    "desired_angular_twist": "SetDesiredAngularTwist",
-    "desired_joint_speeds": "SetDesiredJointSpeeds",
-}
-
-RESETTERS: dict[str, str] = {
-    "gravity_vector": "ResetGravityVector",
-    "payload_information": "ResetPayloadInformation",
-    "tool_configuration": "ResetToolConfiguration",
-    "joint_speed_soft_limits": "ResetJointSpeedSoftLimits",
-    "joint_acceleration_soft_limits": "ResetJointAccelerationSoftLimits",
-    "twist_linear_soft_limit": "ResetTwistLinearSoftLimit",
-    "twist_angular_soft_limit": "ResetTwistAngularSoftLimit",
-}
+SETTERS: dict[str, str] = methods_by_verb("Set")
+RESETTERS: dict[str, str] = methods_by_verb("Reset")
 
 ANSWERS: dict[str, type[Message]] = {
-    "GetGravityVector": GravityVector,
-    "GetPayloadInformation": PayloadInformation,
-    "GetToolConfiguration": ToolConfiguration,
-    "GetCartesianReferenceFrame": CartesianReferenceFrameInfo,
-    "GetControlMode": ControlModeInformation,
+    **{method: ITEMS[key].record for table in (GETTERS, RESETTERS) for key, method in table.items()},
     "GetKinematicHardLimits": KinematicLimits,
     "GetKinematicSoftLimits": KinematicLimits,
     "GetAllKinematicSoftLimits": KinematicLimitsList,
     "GetDesiredSpeeds": DesiredSpeeds,
-    "ResetGravityVector": GravityVector,
-    "ResetPayloadInformation": PayloadInformation,
-    "ResetToolConfiguration": ToolConfiguration,
-    "ResetJointSpeedSoftLimits": JointSpeedSoftLimits,
-    "ResetJointAccelerationSoftLimits": JointAccelerationSoftLimits,
-    "ResetTwistLinearSoftLimit": TwistLinearSoftLimit,
-    "ResetTwistAngularSoftLimit": TwistAngularSoftLimit,
     "ControlConfigurationTopic": NotificationHandle,
     "ControlModeTopic": NotificationHandle,
 }
 """What a call answers; the others answer nothing."""
 
-EVENT_ITEMS: dict[int, str] = {
-    Event.GRAVITY_VECTOR_CHANGED: "gravity_vector",
-    Event.PAYLOAD_CONFIGURATION_CHANGED: "payload_information",
-    Event.TOOL_CONFIGURATION_CHANGED: "tool_configuration",
-    Event.CARTESIAN_REFERENCE_CHANGED: "cartesian_reference_frame",
-    Event.JOINT_SPEED_SOFT_LIMITS_CHANGED: "joint_speed_soft_limits",
-    Event.TWIST_LINEAR_SOFT_LIMIT_CHANGED: "twist_linear_soft_limit",
-    Event.TWIST_ANGULAR_SOFT_LIMIT_CHANGED: "twist_angular_soft_limit",
-    Event.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED: "joint_acceleration_soft_limits",
-    Event.DESIRED_TWIST_LINEAR_SPEED_CHANGED: "desired_linear_twist",
-    Event.DESIRED_TWIST_ANGULAR_SPEED_CHANGED: "desired_angular_twist",
-    Event.DESIRED_JOINT_SPEED_CHANGED: "desired_joint_speeds",
-}
+EVENT_ITEMS: dict[int, str] = {item.event_number: item.key for item in CONFIG_ITEMS if item.event_number}
 """The item that an event tells of; the others have no value here."""
-
-
-def slots_of(item: str) -> tuple[Slot, ...]:
-    """All slots of an item."""
-    return tuple((item, int(mode)) for mode in SOFT_LIMIT_MODES.get(item, (0,)))
 
 
 def methods_of(item: str) -> frozenset[str]:

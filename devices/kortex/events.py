@@ -6,10 +6,11 @@ from contextlib import contextmanager
 import structlog
 
 from devices.adapter import ArmChange
-from devices.kortex.calls import EVENT_ITEMS, MODE_SLOT, slots_of
+from devices.kortex.calls import EVENT_ITEMS, MODE_SLOT
 from schema.arms import Slot
 from schema.codecs.protobuf import decode_message
 from schema.errors import BrokerError
+from schema.items import slots_of
 from schema.messages import Connection, ControlConfigurationNotification, ControlModeNotification, Message
 
 log = structlog.get_logger()

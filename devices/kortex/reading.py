@@ -5,26 +5,19 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from devices.adapter import ArmRefusedError, ArmUnreadableError, Snapshot
-from devices.kortex.calls import ANSWERS, DESIRED, GETTERS, methods_of, slots_of
+from devices.kortex.calls import ANSWERS, DESIRED, GETTERS, methods_of
 from devices.refusals import refused
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot
 from schema.codecs.protobuf import decode_message, encode_message
 from schema.enums import ControlMode
 from schema.errors import BrokerError
+from schema.items import DESIRED_SPEEDS, NUMBER_FIELDS, SOFT_LIMIT_MODES, SOFT_LIMITS, slots_of
 from schema.messages import (
-    AngularTwist,
     ControlModeInformation,
     DesiredSpeeds,
-    JointAccelerationSoftLimits,
-    JointSpeeds,
-    JointSpeedSoftLimits,
     KinematicLimits,
     KinematicLimitsList,
-    LinearTwist,
     Message,
-    TwistAngularSoftLimit,
-    TwistLinearSoftLimit,
 )
 
 log = structlog.get_logger()
@@ -146,15 +139,12 @@ def _there(message: Message | None) -> Message:
 
 
 def _soft(limits: Message | None) -> dict[str, Message]:
-    """The four soft limits of a mode, by item."""
+    """The soft limits of a mode, by item."""
     if not isinstance(limits, KinematicLimits):
         raise ArmUnreadableError("the arm answered no limits")
     mode = limits.control_mode
     return {
-        "joint_speed_soft_limits": JointSpeedSoftLimits(mode, limits.joint_speed_limits),
-        "joint_acceleration_soft_limits": JointAccelerationSoftLimits(mode, limits.joint_acceleration_limits),
-        "twist_linear_soft_limit": TwistLinearSoftLimit(mode, limits.twist_linear),
-        "twist_angular_soft_limit": TwistAngularSoftLimit(mode, limits.twist_angular),
+        item.key: item.record(**{"control_mode": mode, item.field: getattr(limits, item.hard)}) for item in SOFT_LIMITS
     }
 
 
@@ -162,8 +152,5 @@ def _desired(speeds: Message | None) -> dict[Slot, Message]:
     """The desired speeds by slot."""
     if not isinstance(speeds, DesiredSpeeds):
         raise ArmUnreadableError("the arm answered no desired speeds")
-    return {
-        ("desired_linear_twist", 0): LinearTwist(speeds.linear),
-        ("desired_angular_twist", 0): AngularTwist(speeds.angular),
-        ("desired_joint_speeds", 0): JointSpeeds(speeds.joint_speed),
-    }
+    fields = {item: NUMBER_FIELDS[item.key] for item in DESIRED_SPEEDS}
+    return {(item.key, 0): item.record(**{field: getattr(speeds, field)}) for item, field in fields.items()}

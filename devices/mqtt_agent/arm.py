@@ -19,7 +19,6 @@ from devices.adapter import (
     Reread,
     Snapshot,
 )
-from devices.kinova_methods import KINOVA_ITEMS
 from devices.mqtt_agent.birth import AGENT_METHODS, Birth, read_birth, read_death
 from devices.mqtt_agent.calls import Calls
 from devices.mqtt_agent.commands import Ack, all_values, read_ack
@@ -29,6 +28,7 @@ from devices.mqtt_agent.sessions import Sessions
 from devices.mqtt_agent.values import fits, from_value, require_slot
 from devices.refusals import refused
 from schema.arms import Description, Slot, Verb
+from schema.items import KINOVA_ITEMS
 from schema.messages import Message
 
 log = structlog.get_logger()

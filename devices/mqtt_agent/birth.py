@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
+from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.mqtt_agent.documents import (
     Name,
     Number,
@@ -18,6 +18,7 @@ from devices.mqtt_agent.documents import (
 from schema.arms import Description, JointInfo
 from schema.enums import ControlMode
 from schema.floats import as_float32
+from schema.items import KINOVA_ITEMS
 from schema.messages import KinematicLimits
 
 AGENT_METHODS = CONTROL_CONFIG_METHODS | {"SetControlMode"}

@@ -19,8 +19,9 @@ from devices.mqtt_agent.documents import (
     read_plain,
     write_document,
 )
-from devices.mqtt_agent.values import AGENT_ITEMS, SLOTS, from_value, mode_name, slot_of, to_value
+from devices.mqtt_agent.values import SLOTS, from_value, slot_of, to_value
 from schema.arms import Slot, Verb
+from schema.items import KINOVA_ITEMS, slot_name
 from schema.messages import Message
 
 EXPIRES_MOST_MS = 3_600_000
@@ -119,7 +120,7 @@ def _key_fields(key: Key) -> dict[str, int]:
 
 
 def _slot_fields(slot: Slot) -> dict[str, str]:
-    return {"item": slot[0], "slot": mode_name(slot)} if slot[1] else {"item": slot[0]}
+    return {"item": slot[0], "slot": slot_name(slot)} if slot[1] else {"item": slot[0]}
 
 
 def write_order(order: Order) -> bytes:
@@ -219,11 +220,11 @@ def all_values(ack: Ack) -> dict[Slot, Message]:
         raise UnreadableError("items are missing")
     values: dict[Slot, Message] = {}
     for row in ack.items:
-        if row.item in AGENT_ITEMS:
+        if row.item in KINOVA_ITEMS:
             slot = slot_of(row.item, row.slot)
             if slot in values:
                 raise UnreadableError(f"item {row.item} {row.slot} comes twice")
             values[slot] = from_value(slot, row.value)
     if missing := [slot for slot in SLOTS if slot not in values]:
-        raise UnreadableError(f"items: {missing[0][0]} {mode_name(missing[0])} is missing")
+        raise UnreadableError(f"items: {missing[0][0]} {slot_name(missing[0])} is missing")
     return values

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from devices.adapter import DeviceBus, FleetContext, Setting
 from devices.adapter_class import AdapterAbout, AdapterOptions
-from devices.kinova_methods import KINOVA_ITEMS
 from devices.mqtt_agent.arm import MqttAgentArm
 from devices.mqtt_agent.birth import AGENT_METHODS
 from devices.options import read_options
+from schema.items import KINOVA_ITEMS
 
 
 class MqttAgents:

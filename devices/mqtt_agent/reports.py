@@ -6,15 +6,16 @@ import msgspec
 
 from devices.adapter import ArmChange
 from devices.mqtt_agent.documents import Name, Number, UnreadableError, Words, cut, read_document, write_document
-from devices.mqtt_agent.values import AGENT_ITEMS, mode_name, slot_of
+from devices.mqtt_agent.values import slot_of
 from schema.arms import Slot
 from schema.enums import ControlConfigurationEvent
 from schema.events import CONTROL_MODE_CHANGED
+from schema.items import ITEMS, KINOVA_ITEMS, slot_name
 
 _NUMBERS = {CONTROL_MODE_CHANGED: 0, **{event.name: event.value for event in ControlConfigurationEvent if event}}
 """The number of each event that an arm may tell, by name; 0 tells of a control mode."""
 _NAMES = {number: name for name, number in _NUMBERS.items()}
-_ITEM_EVENTS = frozenset(item.event for item in AGENT_ITEMS.values())
+_ITEM_EVENTS = frozenset(ITEMS[key].event_name for key in KINOVA_ITEMS)
 
 
 class Report(NamedTuple):
@@ -58,7 +59,7 @@ def _change(event: str, given: _Report) -> ArmChange:
     slot: Slot | None = None
     if event in _ITEM_EVENTS:
         slot = slot_of(given.item or "", given.slot)
-        if AGENT_ITEMS[slot[0]].event != event:
+        if ITEMS[slot[0]].event_name != event:
             raise UnreadableError(f"event {event} is none of item {slot[0]}")
     elif given.item is not None:
         raise UnreadableError(f"event {event} is about no item")
@@ -69,7 +70,7 @@ def write_change(session: int, n: int, change: ArmChange) -> bytes:
     """The report of a change."""
     document: dict[str, Any] = {"session": session, "n": n, "event": _NAMES[change.event]}
     if change.slot is not None:
-        document |= {"item": change.slot[0], "slot": mode_name(change.slot) or None}
+        document |= {"item": change.slot[0], "slot": slot_name(change.slot) or None}
     return write_document({**document, "ours": change.ours, "connection": change.connection or None})
 
 

@@ -1,51 +1,20 @@
 """Slots and their values as they stand in the messages of arms that speak MQTT."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from devices.mqtt_agent.documents import UnreadableError
-from devices.records import RECORDS
 from devices.refusals import refused
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot
 from schema.codecs.plain import bare, from_plain
-from schema.enums import ControlConfigurationEvent as Event
 from schema.enums import ControlMode
 from schema.errors import BrokerError
-from schema.events import CONTROL_MODE_CHANGED
 from schema.fields import Kind, fields_of
+from schema.items import ITEMS, KINOVA_ITEMS, slot_name, slots
 from schema.messages import Message
 
-
-class AgentItem(NamedTuple):
-    """One config item on the wire: its event, and the field whose bare value a slot holds (empty: the message)."""
-
-    event: str
-    field: str = ""
-
-
-AGENT_ITEMS: dict[str, AgentItem] = {
-    "gravity_vector": AgentItem(Event.GRAVITY_VECTOR_CHANGED.name),
-    "payload_information": AgentItem(Event.PAYLOAD_CONFIGURATION_CHANGED.name),
-    "tool_configuration": AgentItem(Event.TOOL_CONFIGURATION_CHANGED.name),
-    "cartesian_reference_frame": AgentItem(Event.CARTESIAN_REFERENCE_CHANGED.name),
-    "joint_speed_soft_limits": AgentItem(Event.JOINT_SPEED_SOFT_LIMITS_CHANGED.name, "joint_speed_soft_limits"),
-    "joint_acceleration_soft_limits": AgentItem(
-        Event.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED.name, "joint_acceleration_soft_limits"
-    ),
-    "twist_linear_soft_limit": AgentItem(Event.TWIST_LINEAR_SOFT_LIMIT_CHANGED.name, "twist_linear_soft_limit"),
-    "twist_angular_soft_limit": AgentItem(Event.TWIST_ANGULAR_SOFT_LIMIT_CHANGED.name, "twist_angular_soft_limit"),
-    "desired_linear_twist": AgentItem(Event.DESIRED_TWIST_LINEAR_SPEED_CHANGED.name),
-    "desired_angular_twist": AgentItem(Event.DESIRED_TWIST_ANGULAR_SPEED_CHANGED.name),
-    "desired_joint_speeds": AgentItem(Event.DESIRED_JOINT_SPEED_CHANGED.name),
-    "control_mode": AgentItem(CONTROL_MODE_CHANGED),
-}
-"""The items that an arm may hold, by key."""
-
-SLOTS: tuple[Slot, ...] = tuple(
-    (key, int(mode)) for key in AGENT_ITEMS for mode in SOFT_LIMIT_MODES.get(key, (ControlMode(0),))
-)
+SLOTS: tuple[Slot, ...] = tuple(slot for slot in slots() if slot[0] in KINOVA_ITEMS)
 """Every slot of an arm that holds all items."""
 
 
@@ -62,14 +31,9 @@ def slot_of(item: str, mode: str) -> Slot:
     return slot
 
 
-def mode_name(slot: Slot) -> str:
-    """The name of a slot's mode; empty for an item without modes."""
-    return ControlMode(slot[1]).name if slot[1] else ""
-
-
 def to_value(slot: Slot, message: Message) -> Any:
     """The value of a slot as documents hold it: the bare list or number, or the whole message."""
-    return bare(message, AGENT_ITEMS[slot[0]].field)
+    return bare(message, ITEMS[slot[0]].field)
 
 
 def from_value(slot: Slot, value: object) -> Message:
@@ -78,9 +42,9 @@ def from_value(slot: Slot, value: object) -> Message:
     Raises:
         UnreadableError: the value is none of this slot.
     """
-    key, record = slot[0], RECORDS[slot[0]]
-    field = AGENT_ITEMS[key].field
-    plain = {"control_mode": mode_name(slot), field: value} if field else value
+    key, item = slot[0], ITEMS[slot[0]]
+    record, field = item.record, item.field
+    plain = {"control_mode": slot_name(slot), field: value} if field else value
     numbers: dict[str, Any] = {}
     if type(plain) is dict:
         _require_all(plain, record, key)
@@ -107,7 +71,7 @@ def _require_all(plain: dict[str, Any], record: type[Message], path: str) -> Non
 def fits(slot: Slot, message: Message | None) -> bool:
     """Whether a message can be the value of a slot."""
     mode = slot[1]
-    return type(message) is RECORDS[slot[0]] and (not mode or getattr(message, "control_mode", 0) == mode)
+    return type(message) is ITEMS[slot[0]].record and (not mode or getattr(message, "control_mode", 0) == mode)
 
 
 def require_slot(slot: Slot) -> None:
@@ -116,7 +80,7 @@ def require_slot(slot: Slot) -> None:
     Raises:
         ArmRefusedError: no such item, or no such slot of it.
     """
-    if slot[0] not in AGENT_ITEMS:
+    if slot[0] not in KINOVA_ITEMS:
         raise refused("UNSUPPORTED_METHOD", f"no config item {slot[0]}")
     if slot not in SLOTS:
         raise refused("METHOD_FAILED", f"mode {slot[1]} takes no {slot[0]}")

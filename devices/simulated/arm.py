@@ -21,7 +21,7 @@ from devices.adapter import (
     Snapshot,
 )
 from devices.adapter_class import AdapterAbout, AdapterOptions
-from devices.kinova_methods import CONTROL_CONFIG_METHODS, KINOVA_ITEMS
+from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.options import read_options
 from devices.refusals import refused
 from devices.simulated.faults import AWAY, FaultName, Faults
@@ -31,6 +31,7 @@ from devices.simulated.numbers import RESOLUTION_RAD
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
 from schema.arms import Description, Fault, Slot
+from schema.items import KINOVA_ITEMS
 from schema.messages import Message
 
 LATENCY_S = 0.025

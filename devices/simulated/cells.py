@@ -17,10 +17,11 @@ from devices.simulated.numbers import (
     float32,
     steps,
 )
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
+from limits.kinova_models import MODELS, KinovaModel
 from schema.arms import Slot
-from schema.enums import CartesianReferenceFrame, ControlConfigurationEvent, ControlMode
+from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.fields import Kind, fields_of
+from schema.items import ITEMS, SOFT_LIMIT_MODES
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,
@@ -56,40 +57,6 @@ MODES_SETTABLE = (
 """The control modes that a simulated arm takes a request for."""
 
 
-CONTROL_MODE_EVENT = 0
-"""Event number of a change that is told as a control mode event."""
-
-EVENTS: dict[str, int] = {
-    "gravity_vector": ControlConfigurationEvent.GRAVITY_VECTOR_CHANGED,
-    "payload_information": ControlConfigurationEvent.PAYLOAD_CONFIGURATION_CHANGED,
-    "tool_configuration": ControlConfigurationEvent.TOOL_CONFIGURATION_CHANGED,
-    "cartesian_reference_frame": ControlConfigurationEvent.CARTESIAN_REFERENCE_CHANGED,
-    "joint_speed_soft_limits": ControlConfigurationEvent.JOINT_SPEED_SOFT_LIMITS_CHANGED,
-    "joint_acceleration_soft_limits": ControlConfigurationEvent.JOINT_ACCELERATION_SOFT_LIMITS_CHANGED,
-    "twist_linear_soft_limit": ControlConfigurationEvent.TWIST_LINEAR_SOFT_LIMIT_CHANGED,
-    "twist_angular_soft_limit": ControlConfigurationEvent.TWIST_ANGULAR_SOFT_LIMIT_CHANGED,
-    "desired_linear_twist": ControlConfigurationEvent.DESIRED_TWIST_LINEAR_SPEED_CHANGED,
-    "desired_angular_twist": ControlConfigurationEvent.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,
-    "desired_joint_speeds": ControlConfigurationEvent.DESIRED_JOINT_SPEED_CHANGED,
-    "control_mode": CONTROL_MODE_EVENT,
-}
-"""The event that tells a change of each config item, by key."""
-
-
-BOUNDS = frozenset(
-    {
-        "joint_speed_soft_limits",
-        "joint_acceleration_soft_limits",
-        "twist_linear_soft_limit",
-        "twist_angular_soft_limit",
-        "desired_linear_twist",
-        "desired_angular_twist",
-        "desired_joint_speeds",
-    }
-)
-"""The config items that bound something from above: half of one is tighter. The others have no order."""
-
-
 class Cell(NamedTuple):
     """One slot of an arm: Kinova's event number, whether it can be reset, its default as kept, its firmware check."""
 
@@ -99,7 +66,7 @@ class Cell(NamedTuple):
     take: Take
 
     def take_half(self, message: Message) -> Message:
-        """Check a message of an item of `BOUNDS` like `take` and return half of it; all of it if the half is no value.
+        """Check a message of an item with bounds like `take` and return half of it; all of it if the half is no value.
 
         Raises:
             ArmRefusedError: the whole is refused.
@@ -200,33 +167,30 @@ def _lower(values: tuple[float, ...], hard: tuple[float, ...]) -> tuple[float, .
     return tuple(min(pair) for pair in zip(values, hard, strict=True))
 
 
-def _items(model: KinovaModel, hard: _Hard) -> dict[str, tuple[bool, Message, Take]]:
-    """The items without modes: whether it resets, default, check."""
+def _items(model: KinovaModel, hard: _Hard) -> dict[str, tuple[Message, Take]]:
+    """The items without modes: default, check."""
     angular = model.soft_defaults[ControlMode.ANGULAR_JOYSTICK]
     cartesian = model.soft_defaults[ControlMode.CARTESIAN_JOYSTICK]
     origin = Position()
     mixed = CartesianReferenceFrameInfo(CartesianReferenceFrame.CARTESIAN_REFERENCE_FRAME_MIXED)
     return {
-        "gravity_vector": (True, model.gravity, _take_gravity),
-        "payload_information": (True, PayloadInformation(0.0, origin), _take_payload),
-        "tool_configuration": (True, ToolConfiguration(CartesianTransform(), 0.0, origin), _take_tool),
-        "cartesian_reference_frame": (False, mixed, _take_frame),
+        "gravity_vector": (model.gravity, _take_gravity),
+        "payload_information": (PayloadInformation(0.0, origin), _take_payload),
+        "tool_configuration": (ToolConfiguration(CartesianTransform(), 0.0, origin), _take_tool),
+        "cartesian_reference_frame": (mixed, _take_frame),
         "desired_linear_twist": (
-            False,
             LinearTwist(cartesian.twist_linear),
             lambda message: LinearTwist(bounded_float32(message.linear, hard.twist_linear, "linear", zero=True)),
         ),
         "desired_angular_twist": (
-            False,
             AngularTwist(cartesian.twist_angular),
             lambda message: AngularTwist(bounded_angle(message.angular, hard.twist_angular, "angular")),
         ),
         "desired_joint_speeds": (
-            False,
             JointSpeeds(angular.joint_speed_limits),
             lambda message: JointSpeeds(bounded_angles(message.joint_speed, hard.joint_speeds, "joint_speed")),
         ),
-        "control_mode": (False, ControlModeInformation(ControlMode.IDLE), _take_control_mode),
+        "control_mode": (ControlModeInformation(ControlMode.IDLE), _take_control_mode),
     }
 
 
@@ -274,17 +238,21 @@ _SOFT_LIMITS = {
 }
 
 
+def _cell(key: str, default: Message, take: Take) -> Cell:
+    item = ITEMS[key]
+    return Cell(item.event_number, item.resettable, take(default), take)
+
+
 @cache
 def cells_of(model: str) -> dict[Slot, Cell]:
     """All cells of a model of `limits.kinova_models`, by slot; shared by the arms of the model, never changed."""
     facts = MODELS[model]
     hard = _hard(facts)
     cells: dict[Slot, Cell] = {
-        (key, 0): Cell(EVENTS[key], resettable, take(default), take)
-        for key, (resettable, default, take) in _items(facts, hard).items()
+        (key, 0): _cell(key, default, take) for key, (default, take) in _items(facts, hard).items()
     }
     for key, modes in SOFT_LIMIT_MODES.items():
         for mode in modes:
             default, take = _SOFT_LIMITS[key](facts, hard, mode)
-            cells[(key, int(mode))] = Cell(EVENTS[key], True, take(default), take)
+            cells[(key, int(mode))] = _cell(key, default, take)
     return cells

@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 from devices.adapter import ArmChange, ArmRefusedError, Command, Snapshot
 from devices.refusals import refused
-from devices.simulated.cells import BOUNDS, MODES_SETTABLE, Cell, cells_of
+from devices.simulated.cells import MODES_SETTABLE, Cell, cells_of
 from devices.simulated.store import SWAPS, ArmMemory, Entry, Refusal, SimulatedStore
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
+from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo, Slot, Verb
+from schema.items import ITEMS, SOFT_LIMIT_MODES, Order
 from schema.messages import Message
 
 FIRMWARE = "simulated Gen3 1"
@@ -154,7 +155,7 @@ class Firmware:
         if self.moving:
             raise ArmRefusedError(*_MOVING, "simulated fault: moving")
         if command.verb is Verb.SET:
-            return cell, _taken(cell, slot, command.value, half=self.clamp and slot[0] in BOUNDS)
+            return cell, _taken(cell, slot, command.value, half=self.clamp and ITEMS[slot[0]].order is Order.UPPER)
         if not cell.resettable:
             raise refused("UNSUPPORTED_METHOD", f"{slot[0]} cannot be reset")
         return cell, cell.default

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from devices.adapter import ArmError
-from devices.records import FAULTY, RECORDS, record_of
+from devices.records import FAULTY, record_of
 from schema.arms import Slot
+from schema.items import ITEMS
 from schema.messages import Message
 
 JOURNAL = "simulated_arms.jsonl"
@@ -131,7 +132,7 @@ class SimulatedStore:
             try:
                 entry = decoder.decode(line)
                 if entry.value is not None:
-                    value = record_of(RECORDS[entry.key], entry.value)
+                    value = record_of(ITEMS[entry.key].record, entry.value)
                     entry = msgspec.structs.replace(entry, value=value)
             except (msgspec.DecodeError, *FAULTY) as error:
                 raise StoreError(f"{self.path}, line {number}: {error}; no arm was started") from error

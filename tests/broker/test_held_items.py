@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 
 from broker.service import Service
 from handlers.arm_limits import limits_of
-from handlers.config_items import HELD_SLOTS
 from handlers.limit_sources import LimitSources
 from handlers.provenance import Stamp
+from schema.items import HELD_SLOTS
 from tests.journey.limit_files import urdf
 from tests.virtual_plant import Plant, play, run
 

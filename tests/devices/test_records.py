@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
-from devices.kinova_methods import KINOVA_ITEMS
-from devices.records import FAULTY, RECORDS, record_of
+from devices.records import FAULTY, record_of
 from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.items import ITEMS
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 from schema.messages import (
     CartesianReferenceFrameInfo,
@@ -30,11 +30,7 @@ EXAMPLES: dict[str, Message] = {
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_a_record_is_read_again_as_it_was(key: str) -> None:
     plain = msgspec.json.decode(msgspec.json.encode(EXAMPLES[key]))
-    assert record_of(RECORDS[key], plain) == EXAMPLES[key]
-
-
-def test_every_item_of_a_kinova_arm_has_a_record() -> None:
-    assert KINOVA_ITEMS | {"joint_limits", "joint_safety", "joint_parameters"} == set(RECORDS)
+    assert record_of(ITEMS[key].record, plain) == EXAMPLES[key]
 
 
 @pytest.mark.parametrize(
@@ -49,4 +45,4 @@ def test_every_item_of_a_kinova_arm_has_a_record() -> None:
 )
 def test_what_is_none_of_a_record_is_an_error(key: str, plain: object) -> None:
     with pytest.raises(FAULTY):
-        record_of(RECORDS[key], plain)  # type: ignore[arg-type]  # what a damaged file holds
+        record_of(ITEMS[key].record, plain)  # type: ignore[arg-type]  # what a damaged file holds

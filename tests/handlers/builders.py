@@ -8,11 +8,12 @@ from handlers.arm_state import ArmState
 from handlers.outcome import Answer, Proposal
 from handlers.request import Request
 from handlers.rpc_table import RPC_TABLE
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES
+from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo, Slot
 from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.envelope import RequestEnvelope
 from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.items import SOFT_LIMIT_MODES
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import (
     AngularTwist,

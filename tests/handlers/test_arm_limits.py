@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from handlers.arm_limits import MEASURED, ArmLimits, limits_of, vectors_of
-from handlers.config_items import ITEMS
 from handlers.provenance import NOBODY
 from limits.stack.layer import LayerKind
 from schema.arms import JointInfo, Slot
 from schema.errors import BrokerError
 from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.items import ITEMS
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import KinematicLimits
 from tests.handlers.builders import MODEL, arm, description, never_read, speeds

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from handlers.config_items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from handlers.direction import at_or_tighter, is_loosening, upper_values
+from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.messages import AngularTwist, GravityVector, JointSpeeds, LinearTwist, Message
 from tests.handlers.builders import angular, linear, speeds, values
 

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from handlers.arm_limits import limits_of
 from handlers.arm_state import ArmState
 from handlers.limit_sources import LimitSources
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
+from limits.kinova_models import MODELS, KinovaModel
 from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES
 from limits.stack.layer import SLOTS
 from schema.arms import JointInfo
 from schema.enums import ControlMode
 from schema.errors import BrokerError
+from schema.items import SOFT_LIMIT_MODES
 from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import ControlModeInformation, Message
 from tests.handlers.builders import (

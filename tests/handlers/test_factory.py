@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from handlers.arm_state import ArmState
-from handlers.config_items import CONFIG_ITEMS, ITEMS
 from handlers.factory import OUTCOMES, Step, by_item, factory_slots, has_no_reset, shortfall, step_of
 from handlers.outcome import Restoration
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
+from schema.items import CONFIG_ITEMS, ITEMS
 from tests.handlers.builders import arm, decide, values
 
 FIRST_KEYS = ("cartesian_reference_frame", "desired_linear_twist", "desired_angular_twist", "desired_joint_speeds")

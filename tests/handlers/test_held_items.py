@@ -1,11 +1,11 @@
 import pytest
 
 from handlers.arm_state import ArmState
-from handlers.config_items import HELD_SLOTS, ITEMS
 from handlers.held_items import INITIAL_ORDER, initial_value
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.items import HELD_SLOTS, ITEMS
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import Message
 from tests.handlers.builders import arm, never_read, propose, values

@@ -1,9 +1,10 @@
 import pytest
 
 from handlers.refusals import description_of, listing, not_read, number, origin, out_of_limits, refusal
-from limits.bounds import JOINT_SPEED, Excess
+from limits.bounds import Excess
 from schema.envelope import Violation
 from schema.errors import BrokerError
+from schema.quantities import JOINT_SPEED
 from tests.handlers.builders import arm, description, never_read
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.config_items import ITEMS, ConfigItem
 from handlers.settling import Ending, agrees, classify, equal, same
 from schema.enums import CartesianReferenceFrame, ControlMode
+from schema.items import ITEMS, ConfigItem
 from schema.messages import (
     AngularTwist,
     CartesianReferenceFrameInfo,

@@ -17,8 +17,8 @@ from broker.blobs import unpack
 from broker.publish.contents import items_document
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import SimulatedStore
-from handlers.config_items import ITEMS
 from schema.arms import Slot
+from schema.items import ITEMS
 from schema.messages import Message
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
@@ -102,7 +102,7 @@ class Outcome(NamedTuple):
     def values(self, arm: str, column: str) -> dict[Slot, Message]:
         """Desired or reported values of an arm, from the store."""
         found = self.rows.execute(f"SELECT key, mode, {column} FROM item WHERE arm = ?", (arm,))  # noqa: S608 - a column of ours
-        return {(key, mode): unpack(blob, ITEMS[key].message) for key, mode, blob in found}
+        return {(key, mode): unpack(blob, ITEMS[key].record) for key, mode, blob in found}
 
 
 _EVENTS = "SELECT body FROM event WHERE arm = ? ORDER BY seq"

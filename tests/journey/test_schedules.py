@@ -15,7 +15,7 @@ import pytest
 
 from broker.link.mqtt_link import InboundMessage
 from devices.adapter import LinkState
-from handlers.config_items import HELD_SLOTS
+from schema.items import HELD_SLOTS
 from tests.memory_link import BASE, Published
 from tests.virtual_plant import Plant, run
 

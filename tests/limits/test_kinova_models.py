@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from limits.kinova_models import MODELS, SOFT_LIMIT_MODES, KinovaModel
+from limits.kinova_models import MODELS, KinovaModel
 from schema.enums import ControlMode
+from schema.items import SOFT_LIMIT_MODES
 from schema.messages import GravityVector, KinematicLimits
 
 NAMES = sorted(MODELS)

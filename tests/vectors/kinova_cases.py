@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from handlers.config_items import ITEMS
 from schema.arms import Fault
+from schema.items import ITEMS
 from tests.journey import recording
 from tests.journey.client import Client
 from tests.journey.running import RunningService, settings_of
@@ -84,7 +84,7 @@ class Run:
         """Let an arm hold other values than before, and tell so; wait until that is announced."""
         arm = arm_of(step)
         for item, value in step["reads"].items():
-            fault = Fault("foreign_change", 0, 0, (item, 0), record_of(value, ITEMS[item].message))
+            fault = Fault("foreign_change", 0, 0, (item, 0), record_of(value, ITEMS[item].record))
             self._service.call(partial(recording.ARMS[arm].inner.inject, fault))
             topic = f"evt/{arm}/config/{step['notify']['event']}"
             self._client.inbox.append(await self._client.take_topic(topic))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.config_items import ITEMS
+from schema.items import ITEMS
 from tests.devices.kortex.plant import ArmProcess, workers_of
 from tests.journey.client import Client
 from tests.journey.running import RunningService, settings_of
@@ -58,7 +58,7 @@ async def run(case: Case, arms: list[str]) -> tuple[dict[str, list[Case]], int]:
         for step in case["steps"]:
             fakes[step["arm"]].tell("bad_event")
             for item, value in step["reads"].items():
-                fakes[step["arm"]].change(item, record_of(value, ITEMS[item].message))
+                fakes[step["arm"]].change(item, record_of(value, ITEMS[item].record))
         for step in case["steps"]:
             topic = f"evt/{step['arm']}/config/{step['notify']['event']}"
             client.inbox.append(await client.take_topic(topic))

@@ -9,11 +9,11 @@ import pytest
 from broker.arms.jobs import ChangeJob
 from broker.settle.obstacles import End, Obstacle, Obstacles
 from handlers.arm_state import Hold
-from handlers.config_items import ITEMS
 from schema.arms import Authority, Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import Author
 from schema.intrinsic import JointLimits
+from schema.items import ITEMS
 from schema.messages import KinematicLimits, TwistLinearSoftLimit
 from tests.virtual_plant import START_US, Plant, play
 

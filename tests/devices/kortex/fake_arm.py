@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from devices.adapter import ArmChange, ArmRefusedError, Command
-from devices.records import RECORDS, record_of
+from devices.records import record_of
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.store import SimulatedStore
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.arms import Slot, Verb
 from schema.codecs.protobuf import decode_message, encode_message
+from schema.items import ITEMS, SOFT_LIMIT_MODES
 from schema.messages import (
     Connection,
     ControlConfigurationNotification,
@@ -225,7 +225,7 @@ class FakeArm:
         verb = Verb.SET if method in SETS else Verb.RESET
         item = SETS[method] if verb is Verb.SET else RESETS[method]
         soft_limit = item in SOFT_LIMIT_MODES
-        cls = RECORDS[item] if verb is Verb.SET else ControlModeInformation if soft_limit else Empty
+        cls = ITEMS[item].record if verb is Verb.SET else ControlModeInformation if soft_limit else Empty
         value: Message | None = decode_message(payload, cls, strict=False)
         mode = int(getattr(value, "control_mode", 0)) if soft_limit else 0
         self.commands += 1
@@ -331,7 +331,7 @@ class FakeArm:
     def _foreign_change(self, order: Answer) -> Answer:
         slot = (order["slot"][0], order["slot"][1])
         try:
-            self.firmware.change_by_another(slot, record_of(RECORDS[slot[0]], order["value"]))
+            self.firmware.change_by_another(slot, record_of(ITEMS[slot[0]].record, order["value"]))
         except ArmRefusedError as refusal:
             return {"refused": [refusal.code, refusal.sub_code, refusal.name, str(refusal)]}
         self._write_log("foreign", slot)

@@ -8,8 +8,8 @@ import msgspec
 
 from devices.adapter import ArmRefusedError
 from devices.simulated.firmware import Firmware
-from limits.kinova_models import SOFT_LIMIT_MODES
 from schema.enums import ControlMode
+from schema.items import SOFT_LIMIT_MODES
 from schema.messages import DesiredSpeeds, KinematicLimits, KinematicLimitsList, Message, NotificationHandle
 
 _NOUNS = {

@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
-from devices.kortex.calls import slots_of
 from devices.kortex.events import OURS_S, Events
 from schema.codecs.protobuf import encode_message
+from schema.items import slots_of
 from schema.messages import Connection, ControlConfigurationNotification, ControlModeNotification, Message
 
 CONFIG, MODE = "ControlConfigurationTopic", "ControlModeTopic"

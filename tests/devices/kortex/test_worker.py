@@ -13,6 +13,7 @@ import pytest
 
 from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.kortex import worker
+from schema.items import ITEMS, methods_by_verb
 from tests.devices.kortex.plant import environment
 
 SOURCE = Path(worker.__file__)
@@ -20,6 +21,14 @@ SOURCE = Path(worker.__file__)
 
 def test_it_calls_the_methods_of_the_service_and_no_other() -> None:
     assert worker.METHODS.keys() == CONTROL_CONFIG_METHODS
+
+
+def test_its_own_table_says_what_the_table_of_items_says() -> None:
+    mode = "ControlConfig_pb2.ControlModeInformation"
+    gets = dict.fromkeys(methods_by_verb("Get").values(), "")
+    sets = {method: f"ControlConfig_pb2.{ITEMS[key].record.__name__}" for key, method in methods_by_verb("Set").items()}
+    resets = {method: mode if ITEMS[key].modes else "" for key, method in methods_by_verb("Reset").items()}
+    assert {**worker.METHODS, **gets, **sets, **resets} == worker.METHODS
 
 
 def test_it_is_one_file_of_the_standard_library_in_the_syntax_of_python_3_8() -> None:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from devices.kinova_methods import KINOVA_ITEMS
 from devices.mqtt_agent.birth import AGENT_METHODS
-from devices.mqtt_agent.values import mode_name, to_value
+from devices.mqtt_agent.values import to_value
 from devices.simulated.cells import cells_of
+from schema.items import KINOVA_ITEMS, slot_name
 
 ITEMS: list[dict[str, Any]] = [
-    {"item": slot[0], "value": to_value(slot, cell.default), **({"slot": mode_name(slot)} if slot[1] else {})}
+    {"item": slot[0], "value": to_value(slot, cell.default), **({"slot": slot_name(slot)} if slot[1] else {})}
     for slot, cell in cells_of("gen3_7dof").items()
 ]
 """The answer to a reading of everything."""

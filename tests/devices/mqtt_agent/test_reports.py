@@ -5,12 +5,12 @@ import pytest
 from devices.adapter import ArmChange
 from devices.mqtt_agent.reports import read_report, write_change, write_readiness
 from devices.mqtt_agent.values import SLOTS
-from devices.simulated.cells import EVENTS
+from schema.items import ITEMS
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=str)
 def test_a_change_of_every_slot_is_read_as_it_was_written(slot: tuple[str, int]) -> None:
-    change = ArmChange(EVENTS[slot[0]], slot, ours=False, connection="pendant")
+    change = ArmChange(ITEMS[slot[0]].event_number, slot, ours=False, connection="pendant")
     report = read_report(write_change(3, 8, change))
     assert (report.session, report.n, report.change, report.ready) == (3, 8, change, None)
 

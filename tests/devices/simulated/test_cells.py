@@ -3,20 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from devices.kinova_methods import KINOVA_ITEMS
-from devices.records import RECORDS
-from devices.simulated.cells import CONTROL_MODE_EVENT, EVENTS, cells_of
+from devices.simulated.cells import cells_of
 from limits.kinova_models import MODELS
+from schema.items import ITEMS, KINOVA_ITEMS
 from schema.messages import JointAccelerationSoftLimits, TwistAngularSoftLimit, TwistLinearSoftLimit
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_item_has_its_cells(model: str) -> None:
     cells = cells_of(model)
-    assert {key for key, _ in cells} == KINOVA_ITEMS == set(EVENTS)
+    assert {key for key, _ in cells} == KINOVA_ITEMS
     assert len(cells) == 8 + 5 + 2 + 3 + 3
     for (key, mode), cell in cells.items():
-        assert type(cell.default) is RECORDS[key]
+        assert type(cell.default) is ITEMS[key].record
         assert getattr(cell.default, "control_mode", mode) == mode or key == "control_mode"
 
 
@@ -31,8 +30,8 @@ def test_events_and_resets_are_those_of_the_service(vectors_dir: Path) -> None:
     numbers = {row["request"]: row["event_number"] for row in rpcs if row["rpc"].startswith("Set")}
     resets = {row["rpc"].removeprefix("Reset") for row in rpcs if row["rpc"].startswith("Reset")}
     for (key, _), cell in cells_of("gen3_7dof").items():
-        record = RECORDS[key].__name__
-        assert cell.event == numbers.get(record, CONTROL_MODE_EVENT)
+        record = ITEMS[key].record.__name__
+        assert cell.event == numbers.get(record, 0)
         assert cell.resettable == (record in resets)
 
 
