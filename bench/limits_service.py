@@ -29,15 +29,15 @@ from typing import Any
 import msgspec
 
 from broker.client import ArmClient
-from handlers.arm_limits import limits_of
-from handlers.arm_state import ArmState
-from handlers.config_items import CHECKS
-from handlers.effective import effective_document
-from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.items import propose
-from handlers.limit_sources import LimitSources
-from handlers.provenance import Setter, Stamp
-from handlers.sanity import stopping_doubts
+from handlers.items.config_items import CHECKS
+from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.sanity import stopping_doubts
+from handlers.items.verbs import propose
+from handlers.stack.arm_limits import limits_of
+from handlers.stack.effective import effective_document
+from handlers.state.arm_state import ArmState
+from handlers.state.limit_sources import LimitSources
+from handlers.state.provenance import Setter, Stamp
 from limits.formats.urdf import read_urdf
 from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo, Slot

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.provenance import NOBODY, Setter
+from handlers.state.provenance import NOBODY, Setter
 from schema.arms import Description, JointInfo
 from schema.codecs.plain import from_plain, to_plain
 from schema.messages import KinematicLimits, Message

@@ -26,7 +26,7 @@ from broker.settle.reconciler import Reconciler
 from broker.settle.settler import Settler
 from broker.store.rows import Loaded
 from devices.adapter import ArmError
-from handlers.refusals import NOTHING_CHANGED
+from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
 log = structlog.get_logger()

@@ -29,8 +29,8 @@ from broker.store.rows import (
     Loaded,
     RequestRow,
 )
-from handlers.arm_state import as_message
-from handlers.factory import factory_slots
+from handlers.methods.factory import factory_slots
+from handlers.state.arm_state import as_message
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError

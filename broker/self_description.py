@@ -6,11 +6,11 @@ from broker.arms.arm_session import ArmSession
 from broker.settings import Settings
 from broker.topics import Topics
 from broker.version import service_version
-from handlers.authority import hold_document
-from handlers.config_items import held_by_service
-from handlers.effective import limit_sources
-from handlers.notifications import HANDLES_PER_CONNECTION
+from handlers.items.config_items import held_by_service
+from handlers.methods.authority import hold_document
+from handlers.methods.notifications import HANDLES_PER_CONNECTION
 from handlers.rpc_table import RPC_TABLE
+from handlers.stack.effective import limit_sources
 from schema.codecs import CODECS
 from schema.codecs.plain import to_plain
 from schema.enums import ControlMode, ServiceVersion

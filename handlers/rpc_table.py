@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from handlers import (
+from handlers.items import verbs
+from handlers.methods import (
     authority,
     command_check,
     control_mode,
     explain,
     factory,
-    items,
     joint_limits,
     joint_parameters,
     joint_safety,
@@ -20,7 +20,7 @@ from handlers import (
     simulation,
     trajectory_check,
 )
-from handlers.rpc import Access, Guard, Right, Rpc
+from handlers.rpc.row import Access, Guard, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.joint_items import (
@@ -61,9 +61,9 @@ def _rows_of(item: ConfigItem) -> list[Rpc]:
     of_slot = ControlModeInformation if item.modes else Empty
     # fmt: off
     rows = {
-        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(items.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY, right=MAY_WRITE),
-        "G": Rpc(f"Get{noun}",   READ,  Empty,   message, partial(items.get_item, item),   f"Read the {text}",                        key, unit),
-        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(items.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY, right=MAY_WRITE),
+        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(verbs.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY, right=MAY_WRITE),
+        "G": Rpc(f"Get{noun}",   READ,  Empty,   message, partial(verbs.get_item, item),   f"Read the {text}",                        key, unit),
+        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(verbs.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY, right=MAY_WRITE),
     }
     # fmt: on
     return [row for verb, row in rows.items() if verb in item.verbs]

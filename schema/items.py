@@ -1,6 +1,6 @@
 """The table of config items: every fact of an item once, for handlers and adapters alike.
 
-What has to be decided stands elsewhere: whether a value is right in `handlers.checks`, what an arm makes of it in its
+What has to be decided stands elsewhere: whether a value is right in `handlers.items.checks`, what an arm makes of it in its
 adapter.
 """
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from handlers.rpc import Access, Rpc
+from handlers.methods.simulation import FAULTS
+from handlers.rpc.row import Access, Rpc
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
-from handlers.simulation import FAULTS
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
 from schema.events import EVENTS, EventClass, EventRow, event_topic

@@ -10,7 +10,7 @@ from pathlib import Path
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from broker.counters import COUNTERS
-from handlers.rpc import Access, Rpc
+from handlers.rpc.row import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS

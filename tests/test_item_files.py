@@ -35,7 +35,7 @@ def naming(key: str) -> set[str]:
     [
         ("desired_linear_twist", BOUNDED),
         ("desired_joint_speeds", BOUNDED),
-        ("cartesian_reference_frame", BOUNDED | {"handlers/checks.py"}),
+        ("cartesian_reference_frame", BOUNDED | {"handlers/items/checks.py"}),
     ],
 )
 def test_an_item_stands_in_few_files(key: str, files: set[str]) -> None:
@@ -47,6 +47,6 @@ def test_contributing_tells_the_files_and_their_number() -> None:
     (row,) = [line for line in lines if line.startswith("| a config item of Kinova |")]
     assert f"{len(BOUNDED)} files" in row
     assert set(re.findall(r"`([a-z_0-9/]+\.(?:py|proto))`", row)) == BOUNDED | {
-        "handlers/checks.py",
+        "handlers/items/checks.py",
         "scripts/protocol_tables.py",
     }

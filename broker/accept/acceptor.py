@@ -32,12 +32,12 @@ from broker.settings import Settings, Users
 from broker.settle.settler import Settler
 from broker.store.rows import RequestRow
 from broker.topics import Topics
-from handlers.arm_state import ArmState
-from handlers.authority import checked
-from handlers.outcome import Answer, Outcome, Proposal, Restoration
-from handlers.request import Request
-from handlers.rpc import Access, Rpc
+from handlers.methods.authority import checked
+from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.rpc.request import Request
+from handlers.rpc.row import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
+from handlers.state.arm_state import ArmState
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry

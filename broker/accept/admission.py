@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from broker.accept.arrival import Arrival
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
-from handlers.authority import check_hold, is_checked_only
-from handlers.items import check_room
-from handlers.request import Request
-from handlers.rights import check_right, may_unlock
-from handlers.rpc import Access, Guard, Rpc
+from handlers.items.verbs import check_room
+from handlers.methods.authority import check_hold, is_checked_only
+from handlers.rpc.request import Request
+from handlers.rpc.rights import check_right, may_unlock
+from handlers.rpc.row import Access, Guard, Rpc
 from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
 from schema.nearest import did_you_mean

@@ -6,8 +6,8 @@ from broker.accept.arrival import Arrival
 from broker.accept.waiting import AHEAD_US, deadline_us
 from broker.clock import OK, Clock
 from broker.settings import Users
-from handlers.outcome import Proposal, Restoration
-from handlers.refusals import NOTHING_CHANGED
+from handlers.rpc.outcome import Proposal, Restoration
+from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
 LONGEST_TTL_US = 300_000_000

@@ -9,7 +9,7 @@ from broker.accept.acks import Ticket
 from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics, is_name
-from handlers.rpc import Access, Rpc
+from handlers.rpc.row import Access, Rpc
 from schema.codecs import CODECS, codec_for, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted

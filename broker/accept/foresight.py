@@ -6,7 +6,7 @@ from broker.accept.admission import check_lock, check_policy, check_values, meth
 from broker.accept.arrival import Arrival, decode_once
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
-from handlers.outcome import Proposal
+from handlers.rpc.outcome import Proposal
 from handlers.rpc_table import MAY_TIGHTEN, RPC_TABLE
 
 

@@ -15,7 +15,7 @@ from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
 from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
-from handlers.outcome import (
+from handlers.rpc.outcome import (
     Answer,
     ArmOrder,
     AuthorityOrder,
@@ -30,7 +30,7 @@ from handlers.outcome import (
     Outcome,
     ReleaseOrder,
 )
-from handlers.request import Request
+from handlers.rpc.request import Request
 from schema.arms import Fault
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time

@@ -4,8 +4,8 @@ import math
 
 from broker.accept.arrival import Arrival
 from broker.settings import Settings, Users
-from handlers.arm_state import ArmState
-from handlers.outcome import ArmOrder, AuthorityOrder, ConfirmOrder, Outcome, Proposal, ReleaseOrder, Restoration
+from handlers.rpc.outcome import ArmOrder, AuthorityOrder, ConfirmOrder, Outcome, Proposal, ReleaseOrder, Restoration
+from handlers.state.arm_state import ArmState
 from schema.arms import Authority
 from schema.errors import BrokerError
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from broker.arms.jobs import ChangeJob, Job, Phase
 from broker.store.rows import ArmRow
 from devices.adapter import ArmAdapter, Snapshot
-from handlers.arm_state import ArmState
-from handlers.provenance import NOBODY, Setter, Stamp, set_by
+from handlers.state.arm_state import ArmState
+from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
 from schema.arms import Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message

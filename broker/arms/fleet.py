@@ -9,8 +9,8 @@ from broker.settings import ArmSettings, Settings
 from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FleetContext, NoBus, Setting
 from devices.guard import guard
 from devices.registry import adapter_class
-from handlers.arm_state import ArmState, HandleEntry
 from handlers.rpc_table import SERVICE_METHODS
+from handlers.state.arm_state import ArmState, HandleEntry
 from schema.arms import Authority
 
 SIMULATED = "simulated"

@@ -11,7 +11,7 @@ from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout
 from devices.options import option_faults
 from devices.registry import adapter_class
-from handlers.limit_layers import PARAMETERS_SLOT
+from handlers.stack.limit_layers import PARAMETERS_SLOT
 
 
 class CheckedFleet(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
-from handlers.factory import WHOLE_KEY
-from handlers.outcome import Proposal, Restoration
-from handlers.provenance import NOBODY, Setter
-from handlers.request import Request
+from handlers.methods.factory import WHOLE_KEY
+from handlers.rpc.outcome import Proposal, Restoration
+from handlers.rpc.request import Request
+from handlers.state.provenance import NOBODY, Setter
 from schema.arms import Slot, Verb
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Stage, Wait, Warned

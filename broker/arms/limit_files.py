@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from broker.settings import ArmSettings, SettingsError
-from handlers.limit_sources import LimitSources, place
+from handlers.state.limit_sources import LimitSources, place
 from limits.errors import LimitsError
 from limits.formats.intrinsic_files import read_skeleton
 from limits.formats.urdf import read_urdf

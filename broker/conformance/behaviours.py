@@ -7,7 +7,7 @@ from typing import Any
 from broker.conformance.stage import OTHER, SUITE, Opened, Stage
 from devices.conformance import Rig
 from devices.conformance.steps import expect, expect_away
-from handlers.settling import same
+from handlers.items.settling import same
 from schema.arms import Fault, Slot
 from schema.messages import GravityVector, Message
 

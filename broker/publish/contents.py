@@ -6,9 +6,9 @@ from typing import Any
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Phase
-from handlers.authority import hold_document
-from handlers.effective import effective_document
-from handlers.settling import agrees
+from handlers.items.settling import agrees
+from handlers.methods.authority import hold_document
+from handlers.stack.effective import effective_document
 from schema.arms import Slot
 from schema.codecs.plain import bare, to_plain
 from schema.codecs.times import format_time

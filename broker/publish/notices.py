@@ -12,8 +12,8 @@ from broker.store.meta_keys import NEXT_HANDLE
 from broker.store.rows import EventRow, HandleRow
 from broker.store.store import Store
 from broker.topics import Topics
-from handlers.arm_state import HandleEntry
-from handlers.notifications import HANDLE_LIFE_US
+from handlers.methods.notifications import HANDLE_LIFE_US
+from handlers.state.arm_state import HandleEntry
 from schema.codecs.codec import Codec
 from schema.envelope import Event
 

@@ -6,9 +6,9 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.record.ledger import Ledger
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate
-from handlers.limit_sources import SETTINGS_USER
-from handlers.queries import ARM_ITEM, AUTHORITY_ITEM, LOCK_ITEM
-from handlers.request import Request
+from handlers.methods.queries import ARM_ITEM, AUTHORITY_ITEM, LOCK_ITEM
+from handlers.rpc.request import Request
+from handlers.state.limit_sources import SETTINGS_USER
 from schema.envelope import Author, Denied, EventChange, Plain, Stage
 from schema.events import AdminEvent
 

@@ -21,8 +21,8 @@ from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
 from broker.store.store import Store
 from broker.topics import Topics
-from handlers.arm_state import HandleEntry
-from handlers.provenance import NOBODY, Setter
+from handlers.state.arm_state import HandleEntry
+from handlers.state.provenance import NOBODY, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.enums import ControlConfigurationEvent

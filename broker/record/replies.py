@@ -14,10 +14,10 @@ from broker.record.short_replies import short
 from broker.settings import Users
 from broker.store.rows import RequestRow, RequestUpdate
 from broker.topics import replied_user
-from handlers.factory import RESTORE_FACTORY, factory_slots
-from handlers.outcome import Answer
+from handlers.items.settling import agrees
+from handlers.methods.factory import RESTORE_FACTORY, factory_slots
+from handlers.rpc.outcome import Answer
 from handlers.rpc_table import reply_message
-from handlers.settling import agrees
 from schema.codecs import CODECS
 from schema.codecs.plain import from_plain
 from schema.codecs.times import parse_time

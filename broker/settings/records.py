@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from handlers.rpc import Right
+from handlers.rpc.row import Right
 from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 
 from broker.settings.records import ANYBODY, ClientSettings, Settings
-from handlers.rights import NO_GRANT, Grant
-from handlers.rpc import Right
+from handlers.rpc.rights import NO_GRANT, Grant
+from handlers.rpc.row import Right
 
 DEFAULT_ARMS, DEFAULT_RIGHTS = (ANYBODY,), (Right.WRITE.value,)
 """What an entry grants that does not say."""

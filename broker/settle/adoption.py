@@ -16,14 +16,14 @@ from broker.settle.parking import Parking
 from broker.store.meta_keys import DAMAGED
 from broker.store.rows import FirstRow
 from devices.adapter import Snapshot
-from handlers.arm_limits import limits_of
-from handlers.config_items import held_by_service
-from handlers.factory import has_no_reset
-from handlers.held_items import INITIAL_ORDER, initial_value
-from handlers.limit_sources import SETTINGS_USER, with_joint_types
-from handlers.provenance import Setter, Stamp
-from handlers.refusals import NOTHING_CHANGED
+from handlers.items.config_items import held_by_service
+from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.methods.factory import has_no_reset
 from handlers.rpc_table import SERVICE_METHODS
+from handlers.stack.arm_limits import limits_of
+from handlers.state.limit_sources import SETTINGS_USER, with_joint_types
+from handlers.state.provenance import Setter, Stamp
+from handlers.state.refusals import NOTHING_CHANGED
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot

@@ -12,10 +12,10 @@ from broker.record.administration import CLOCK, NOBODY_ASKED, SETTINGS, Administ
 from broker.record.ledger import Ledger
 from broker.settle.parking import Parking
 from broker.store.rows import Damage
-from handlers.arm_state import Hold
-from handlers.authority import hold_document, is_within
-from handlers.outcome import AccessOrder, AuthorityOrder, HoldOrder
-from handlers.request import Request
+from handlers.methods.authority import hold_document, is_within
+from handlers.rpc.outcome import AccessOrder, AuthorityOrder, HoldOrder
+from handlers.rpc.request import Request
+from handlers.state.arm_state import Hold
 from schema.arms import Authority
 from schema.codecs.times import format_time
 from schema.envelope import Author, Plain

@@ -8,9 +8,9 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
 from broker.record.ledger import Ledger
 from broker.settle.settler import Settler
-from handlers.config_items import CHECKS, held_by_service
-from handlers.direction import is_loosening
-from handlers.settling import equal
+from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.direction import is_loosening
+from handlers.items.settling import equal
 from schema.arms import Authority, Slot, Verb
 from schema.envelope import Author
 from schema.errors import BrokerError

@@ -12,11 +12,11 @@ from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.rebase import rebase
 from broker.store.rows import ChangeState
-from handlers.arm_state import HandleEntry
-from handlers.limit_layers import PARAMETERS_SLOT
-from handlers.provenance import NOBODY, Stamp, set_by
+from handlers.items.settling import Ending, equal
 from handlers.rpc_table import RPC_TABLE
-from handlers.settling import Ending, equal
+from handlers.stack.limit_layers import PARAMETERS_SLOT
+from handlers.state.arm_state import HandleEntry
+from handlers.state.provenance import NOBODY, Stamp, set_by
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Warned
 from schema.errors import BrokerError

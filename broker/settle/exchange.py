@@ -10,7 +10,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase
 from broker.publish.documents import Documents
 from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, Command
-from handlers.settling import Ending, classify, equal
+from handlers.items.settling import Ending, classify, equal
 from schema.messages import Message
 
 log = structlog.get_logger()

@@ -6,12 +6,12 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, RestoreJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
-from handlers.authority import barring, below_control, held_by
-from handlers.config_items import CHECKS, held_by_service
-from handlers.direction import is_loosening
-from handlers.items import absence
-from handlers.pending import waiting_warnings
-from handlers.refusals import NOTHING_CHANGED, held_arm
+from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.direction import is_loosening
+from handlers.items.verbs import absence
+from handlers.methods.authority import barring, below_control, held_by
+from handlers.methods.pending import waiting_warnings
+from handlers.state.refusals import NOTHING_CHANGED, held_arm
 from schema.arms import Authority, Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError

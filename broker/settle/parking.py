@@ -8,9 +8,9 @@ from broker.settle.endings import SUPERSEDED, Endings
 from broker.settle.obstacles import Obstacles, Park
 from broker.settle.queues import Queues
 from broker.store.rows import ChangeState
-from handlers.direction import is_loosening
-from handlers.pending import ALL
-from handlers.refusals import NOTHING_CHANGED
+from handlers.items.direction import is_loosening
+from handlers.methods.pending import ALL
+from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Verb
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError

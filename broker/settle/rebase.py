@@ -3,7 +3,7 @@
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase
 from broker.record.ledger import Ledger, state_of
-from handlers.provenance import Setter, Stamp, set_by
+from handlers.state.provenance import Setter, Stamp, set_by
 from schema.arms import Slot
 from schema.joint_items import JointParameterMap
 from schema.messages import Message

@@ -14,7 +14,7 @@ from broker.settle.adoption import Adoption
 from broker.settle.endings import Endings
 from broker.settle.queues import Queues
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
-from handlers.settling import equal
+from handlers.items.settling import equal
 from schema.arms import Description, Slot
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author

@@ -8,11 +8,11 @@ from broker.settle.endings import Endings
 from broker.settle.exchange import Exchange
 from broker.store.rows import ChangeState
 from devices.adapter import ArmAwayError, ArmRefusedError
-from handlers.config_items import CHECKS, held_by_service
-from handlers.factory import OUTCOMES, RESTORED, UNCHANGED, by_item, shortfall, step_of
-from handlers.items import check_presence
-from handlers.provenance import Setter, Stamp
-from handlers.settling import Ending, equal
+from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.settling import Ending, equal
+from handlers.items.verbs import check_presence
+from handlers.methods.factory import OUTCOMES, RESTORED, UNCHANGED, by_item, shortfall, step_of
+from handlers.state.provenance import Setter, Stamp
 from schema.arms import Slot, Verb
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Stage

@@ -22,8 +22,8 @@ from broker.settle.queues import Queues
 from broker.settle.restoring import Restoring
 from broker.store.rows import ChangeState, RequestRow
 from devices.adapter import ArmAwayError, ArmRefusedError
-from handlers.config_items import held_by_service
-from handlers.settling import Ending, same
+from handlers.items.config_items import held_by_service
+from handlers.items.settling import Ending, same
 from schema.arms import Verb
 from schema.envelope import Stage, Wait, Warned
 from schema.errors import BrokerError

@@ -3,7 +3,7 @@
 import json
 
 from broker.blobs import pack, pack_description, pack_setters, unpack, unpack_description, unpack_setters
-from handlers.provenance import NOBODY, Setter, Stamp
+from handlers.state.provenance import NOBODY, Setter, Stamp
 from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo
 from schema.enums import ControlMode

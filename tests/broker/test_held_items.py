@@ -8,9 +8,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.service import Service
-from handlers.arm_limits import limits_of
-from handlers.limit_sources import LimitSources
-from handlers.provenance import Stamp
+from handlers.stack.arm_limits import limits_of
+from handlers.state.limit_sources import LimitSources
+from handlers.state.provenance import Stamp
 from schema.items import HELD_SLOTS
 from tests.journey.limit_files import urdf
 from tests.virtual_plant import Plant, play, run

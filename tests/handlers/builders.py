@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from handlers.arm_state import ArmState
-from handlers.outcome import Answer, Proposal
-from handlers.request import Request
+from handlers.rpc.outcome import Answer, Proposal
+from handlers.rpc.request import Request
 from handlers.rpc_table import RPC_TABLE
+from handlers.state.arm_state import ArmState
 from limits.kinova_models import MODELS
 from schema.arms import Description, JointInfo, Slot
 from schema.enums import CartesianReferenceFrame, ControlMode

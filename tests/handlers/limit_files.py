@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from handlers.limit_sources import Cap, LimitSources
+from handlers.state.limit_sources import Cap, LimitSources
 from limits.formats.urdf_records import JointType, UrdfJoint, UrdfLimit, UrdfRobot, UrdfSafety
 from limits.intrinsic.skeleton_model import skeleton_model
 from limits.ros2.store import ParameterStore, ParameterValue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handlers.outcome import Proposal
+from handlers.rpc.outcome import Proposal
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs.plain import from_plain
 from schema.errors import BrokerError

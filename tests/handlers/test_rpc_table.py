@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers import rpc_table
-from handlers.rpc import Access, Guard
+from handlers.rpc.row import Access, Guard
 from handlers.rpc_table import HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
 from schema.items import ITEMS
 from schema.messages import JointSpeedSoftLimits

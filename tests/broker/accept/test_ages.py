@@ -4,7 +4,7 @@ import pytest
 
 from broker.accept.ages import check_age, expiry_us, place_in_time
 from broker.clock import Clock
-from handlers.outcome import Proposal, Restoration
+from handlers.rpc.outcome import Proposal, Restoration
 from schema.arms import Verb
 from schema.errors import BrokerError
 from tests.broker.accept.test_admission import NOW_US, USERS, arrival

@@ -8,7 +8,7 @@ import pytest
 from broker.accept.arrival import Arrival, decode, presumed_codec
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics
-from handlers.motion_params import rows, vector
+from handlers.methods.motion_params import rows, vector
 from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
 from tests.journey.forms import CONTENT_TYPES, encode_request

@@ -10,8 +10,7 @@ from broker.accept.waiting import AHEAD_US, check_waiting, deadline_us, loosens
 from broker.link.mqtt_link import InboundMessage
 from broker.settings import Users, from_document
 from broker.topics import RequestTopic
-from handlers.arm_state import ArmState
-from handlers.outcome import (
+from handlers.rpc.outcome import (
     Answer,
     ArmOrder,
     AuthorityOrder,
@@ -25,6 +24,7 @@ from handlers.outcome import (
     Restoration,
 )
 from handlers.rpc_table import RPC_TABLE
+from handlers.state.arm_state import ArmState
 from schema.arms import Authority, Verb
 from schema.envelope import RequestEnvelope
 from schema.errors import BrokerError

@@ -6,7 +6,7 @@ import pytest
 
 from broker.settings import Users, doubts, from_document, quick
 from broker.settings.users import matched
-from handlers.rpc import Right
+from handlers.rpc.row import Right
 
 ARMS = [{"id": arm} for arm in ("cell-1", "cell-2", "Bell-1", "r.12", "rx12")]
 ALL = frozenset(arm["id"] for arm in ARMS)

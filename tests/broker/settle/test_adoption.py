@@ -12,7 +12,7 @@ from broker.service import Service
 from broker.store.rows import ArmRow
 from devices.adapter import LinkState
 from devices.simulated.firmware import serial_number
-from handlers.limit_sources import LimitSources
+from handlers.state.limit_sources import LimitSources
 from schema.arms import Description, Fault, JointInfo
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit

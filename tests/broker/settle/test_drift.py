@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from devices.adapter import LinkState
-from handlers.limit_sources import LimitSources
+from handlers.state.limit_sources import LimitSources
 from schema.arms import Authority, Fault, Slot
 from schema.enums import ControlMode
 from schema.messages import GravityVector, Message, TwistLinearSoftLimit

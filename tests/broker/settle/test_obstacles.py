@@ -8,7 +8,7 @@ import pytest
 
 from broker.arms.jobs import ChangeJob
 from broker.settle.obstacles import End, Obstacle, Obstacles
-from handlers.arm_state import Hold
+from handlers.state.arm_state import Hold
 from schema.arms import Authority, Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import Author

@@ -11,7 +11,7 @@ from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.settle.queues import Queues
 from devices.adapter import FleetContext
 from devices.registry import adapter_class
-from handlers.arm_state import ArmState
+from handlers.state.arm_state import ArmState
 
 
 class Log:

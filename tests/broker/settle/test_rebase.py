@@ -5,8 +5,8 @@ from typing import Any
 
 from broker.blobs import unpack
 from broker.service import Service
-from handlers.limit_layers import PARAMETERS_SLOT
-from handlers.provenance import Stamp
+from handlers.stack.limit_layers import PARAMETERS_SLOT
+from handlers.state.provenance import Stamp
 from schema.joint_items import JointParameterMap
 from tests.virtual_plant import Plant, play
 

@@ -1,0 +1,77 @@
+"""Tighter or looser: the direction of a change, found component by component against what was reported."""
+
+import math
+
+from handlers.items.parameter_checks import FLAG_OF
+from handlers.state.arm_state import as_message
+from handlers.state.provenance import limit_numbers
+from schema.intrinsic import JointLimits
+from schema.items import NUMBER_FIELDS, ConfigItem, Order, Zero
+from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
+from schema.messages import Message
+
+LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
+"""Numbers of the ROS parameters that bound from below."""
+
+
+def upper_values(item: ConfigItem, message: Message) -> tuple[float, ...]:
+    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite."""
+    value = getattr(message, NUMBER_FIELDS[item.key])
+    values: tuple[float, ...] = value if isinstance(value, tuple) else (value,)
+    return tuple(bound or math.inf for bound in values) if item.zero is Zero.REFUSE else values
+
+
+def ceilings_of(message: Message) -> dict[str, float]:
+    """The bounds that a message of an `interval` item sets, by name, so that less is tighter; what is absent is none.
+
+    A lower end changes its sign; a soft range of 0 to 0 without k_position is none. The numbers behind a ROS flag
+    count where it is on.
+    """
+    if isinstance(message, JointLimits):
+        return {name: -number if name.startswith("min_") else number for name, number in limit_numbers(message)}
+    if isinstance(message, JointSafetyMap):
+        return {
+            f"{joint}.{name}": value
+            for joint, gains in message.joints.items()
+            for name, value in _safety_ceilings(gains).items()
+        }
+    return _parameter_ceilings(as_message(message, JointParameterMap))
+
+
+def _safety_ceilings(gains: JointSafetyGains) -> dict[str, float]:
+    found = {"k_position": gains.k_position, "k_velocity": gains.k_velocity}
+    if gains.k_position or gains.soft_lower_limit or gains.soft_upper_limit:
+        found |= {"lower": -gains.soft_lower_limit, "upper": gains.soft_upper_limit}
+    return found
+
+
+def _parameter_ceilings(message: JointParameterMap) -> dict[str, float]:
+    found = {}
+    for name, value in message.parameters.items():
+        joint, _, key = name.rpartition(".")
+        flag = FLAG_OF.get(key)
+        if flag is not None and message.parameters.get(f"{joint}.{flag}", False):
+            found[name] = -float(value) if key in LOWER_KEYS else float(value)
+    return found
+
+
+def _inside(values: dict[str, float], bounds: dict[str, float]) -> bool:
+    """Whether every bound of the reference is kept; a bound that is not there any more is lifted."""
+    return all(values.get(name, math.inf) <= bound for name, bound in bounds.items())
+
+
+def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> bool:
+    """Whether every component of `message` is at or tighter than that of `reference`; never for unordered items."""
+    if item.order is Order.INTERVAL:
+        return _inside(ceilings_of(message), ceilings_of(reference))
+    if item.order is not Order.UPPER:
+        return False
+    values, bounds = upper_values(item, message), upper_values(item, reference)
+    return len(values) == len(bounds) and all(value <= bound for value, bound in zip(values, bounds, strict=True))
+
+
+def is_loosening(item: ConfigItem, value: Message | None, reported: Message | None) -> bool:
+    """Whether a change loosens: a Reset, an unordered item, an unknown reported value, or one looser component."""
+    if value is None or reported is None:
+        return True
+    return not at_or_tighter(item, value, reported)

@@ -1,0 +1,108 @@
+"""How a change ended, told from what was wanted, what was there before and what was read back."""
+
+import enum
+import math
+from typing import NamedTuple
+
+from handlers.items.direction import at_or_tighter
+from handlers.state.arm_state import ArmState
+from limits.bounds import READ_BACK, RELATIVE, close
+from schema.arms import Slot
+from schema.items import ANGLE_FIELDS, ITEMS, ConfigItem
+from schema.messages import Message
+
+
+class Ending(enum.StrEnum):
+    """How a change settles."""
+
+    APPLIED = "applied"
+    ROUNDED = "rounded"
+    CLAMPED = "clamped"
+    REFUSED = "refused"
+    OVERWRITTEN = "overwritten"
+
+    @property
+    def took_effect(self) -> bool:
+        """Whether the arm holds the wanted value, rounded or clamped at most."""
+        return self in (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
+
+
+class _Tolerance(NamedTuple):
+    """How far two numbers may differ: degrees for an angle, a share for every number."""
+
+    degrees: float
+    relative: float
+    angular: bool
+    """Whether all numbers of the message are angles."""
+
+
+def _same_value(name: str, left: object, right: object, tolerance: _Tolerance) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
+        return close(left, right, resolution, tolerance.relative)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(
+            _same_value(name, one, other, tolerance) for one, other in zip(left, right, strict=True)
+        )
+    if isinstance(left, Message) or isinstance(right, Message):
+        return _same_message(left, right, tolerance)
+    return left == right
+
+
+def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
+    """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
+    if left is None and right is not None:
+        left = type(right)()
+    if right is None and left is not None:
+        right = type(left)()
+    if not isinstance(left, Message) or type(left) is not type(right):
+        return left == right
+    return all(
+        _same_value(name, getattr(left, name), getattr(right, name), tolerance) for name in left.__struct_fields__
+    )
+
+
+def _compare(key: str, left: Message, right: Message, resolution_rad: float, relative: float) -> bool:
+    if left == right or ITEMS[key].held_by_service:
+        return left == right
+    quantity = ITEMS[key].quantity
+    angular = quantity is not None and quantity.angular
+    return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, angular))
+
+
+def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
+    """Whether a value of an item counts as read back: within the arm's resolution, then within 0.1 %."""
+    return _compare(key, left, right, resolution_rad, READ_BACK)
+
+
+def equal(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
+    """Whether an arm would hold two values of an item as one: within its resolution."""
+    return _compare(key, left, right, resolution_rad, RELATIVE)
+
+
+def agrees(state: ArmState, slot: Slot) -> bool:
+    """Whether the desired value of a slot is the reported one."""
+    desired, reported = state.desired.get(slot), state.reported.get(slot)
+    return desired is not None and reported is not None and same(slot[0], desired, reported, state.resolution_rad)
+
+
+def classify(
+    item: ConfigItem, wanted: Message, before: Message, read: Message, resolution_rad: float, *, foreign: bool
+) -> Ending:
+    """How the change ended.
+
+    Args:
+        item: the row of the item.
+        wanted: what was asked; for a Reset what the arm returned.
+        before: what was reported when the write was marked.
+        read: what was read back.
+        resolution_rad: what the arm keeps of an angle, in radians.
+        foreign: whether another writer's event came between the mark and the read-back.
+    """
+    if same(item.key, read, wanted, resolution_rad):
+        return Ending.APPLIED if read == wanted else Ending.ROUNDED
+    if foreign:
+        return Ending.OVERWRITTEN
+    if same(item.key, read, before, resolution_rad):
+        return Ending.REFUSED
+    return Ending.CLAMPED if at_or_tighter(item, read, wanted) else Ending.OVERWRITTEN

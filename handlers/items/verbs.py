@@ -1,0 +1,164 @@
+"""Get, Set and Reset of the items of the table."""
+
+from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.direction import is_loosening
+from handlers.items.sanity import stopping_doubts, told
+from handlers.items.settling import agrees, equal
+from handlers.rpc.outcome import Answer, Proposal
+from handlers.rpc.request import Request
+from handlers.state.arm_state import ArmState, as_message
+from handlers.state.refusals import NOTHING_CHANGED, held_arm, not_read
+from schema.arms import Slot, Verb
+from schema.enums import ControlMode
+from schema.envelope import View, Warned
+from schema.errors import BrokerError
+from schema.items import ConfigItem
+from schema.messages import Message
+
+
+def offline_warnings(state: ArmState) -> tuple[Warned, ...]:
+    """The warning of a Get of an arm that is not online."""
+    if state.online:
+        return ()
+    return (Warned("DEVICE_DISCONNECTED", f"{state.arm} is not connected; the values are the last that were read"),)
+
+
+def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
+    """Answer a Get of one slot: reported (or desired, as `view` asks), and what differs."""
+    reported = state.reported.get(slot)
+    if not state.adopted or reported is None:
+        raise not_read(state)
+    desired = state.desired[slot]
+    differs = not agrees(state, slot)
+    return Answer(
+        desired if request.envelope.view is View.DESIRED else reported,
+        warnings=offline_warnings(state),
+        reported_at_us=state.read_at_us,
+        desired=desired if differs else None,
+        pending_rev=state.pending_rev.get(slot, 0) if state.pending.get(slot) else 0,
+    )
+
+
+def _mode_of(item: ConfigItem, message: Message) -> int:
+    """The number of the control mode that a message is for; 0 where the item has no slots of modes."""
+    return int(getattr(message, "control_mode", 0)) if item.modes else 0
+
+
+def slot_of(item: ConfigItem, message: Message) -> Slot:
+    """The slot a message is for.
+
+    Raises:
+        BrokerError: unknown_enum or mode_without_limit for a mode that has no slot of this item.
+    """
+    mode = _mode_of(item, message)
+    if not item.modes:
+        return (item.key, mode)
+    if mode == 0:
+        raise BrokerError("unknown_enum", f"control_mode: the unspecified mode takes no limit. {NOTHING_CHANGED}")
+    if mode not in item.modes:
+        names = ", ".join(ControlMode(known).name for known in item.modes)
+        text = f"control_mode: {ControlMode(mode).name} takes no {item.key}; these do: {names}. {NOTHING_CHANGED}"
+        raise BrokerError("mode_without_limit", text)
+    return (item.key, mode)
+
+
+def check_room(state: ArmState) -> None:
+    """Refuse one more write than the queue of an arm takes.
+
+    Raises:
+        BrokerError: busy.
+    """
+    if state.unsettled >= state.queue_limit:
+        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
+
+
+def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = False) -> None:
+    """Refuse a write that this arm cannot take, whatever its value; one that must begin `at_once` is never pending.
+
+    Raises:
+        BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
+    """
+    check_known(state)
+    if at_once and state.held:
+        raise held_arm(state)
+    if at_once and not held_by_service(state, slot[0]):
+        check_presence(state)
+    if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
+    if if_rev is not None and not last_rev <= if_rev <= state.rev:
+        text = f"if_rev {if_rev}: {slot[0]} last changed in rev {last_rev}, the arm is at {state.rev}"
+        raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+
+
+def check_known(state: ArmState) -> None:
+    """Refuse a write of an arm that has no room for it, or of which too little is known to check a value.
+
+    Raises:
+        BrokerError: busy, arm_not_read, held.
+    """
+    check_room(state)
+    if not state.adopted or state.description is None:
+        raise not_read(state)
+    if state.unfit:
+        raise held_arm(state)
+
+
+def absence(state: ArmState) -> BrokerError | None:
+    """The refusal of a change of an arm that is not there, or takes none now: arm_away, arm_not_ready."""
+    if not state.online:
+        return BrokerError("arm_away", f"{state.arm} is not connected. {NOTHING_CHANGED}")
+    if not state.ready:
+        return BrokerError("arm_not_ready", f"{state.arm} takes no change now. {NOTHING_CHANGED}")
+    return None
+
+
+def check_presence(state: ArmState) -> None:
+    """Refuse what needs an arm that is there and takes changes.
+
+    Raises:
+        BrokerError: arm_away, arm_not_ready.
+    """
+    if (error := absence(state)) is not None:
+        raise error
+
+
+def get_item(item: ConfigItem, state: ArmState, request: Request) -> Answer:
+    """Get of an item without modes."""
+    return read_slot(state, request, (item.key, 0))
+
+
+def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: bool) -> tuple[Slot, Message]:
+    """The slot and message of a write that the arm takes.
+
+    Raises:
+        BrokerError: as `admit`, then as `slot_of`.
+    """
+    message = as_message(request.params, Message)
+    admit(state, request, (item.key, _mode_of(item, message)), at_once=at_once)
+    return slot_of(item, message), message
+
+
+def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
+    """Whether a value equals both desired and reported, with nothing pending."""
+    if state.pending.get(slot):
+        return False
+    known = (state.desired.get(slot), state.reported.get(slot))
+    return all(there is not None and equal(slot[0], value, there, state.resolution_rad) for there in known)
+
+
+def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bool = False) -> Proposal:
+    """Set of an item: the checks, the direction, and whether anything would change."""
+    slot, value = _placed(item, state, request, at_once=at_once)
+    return propose(item, state, slot, value)
+
+
+def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
+    """The change of a slot to a value that is checked now, once it was admitted."""
+    warnings = CHECKS[item.key](state, value) + told(state, stopping_doubts(state, slot, value))
+    loosening = is_loosening(item, value, state.reported.get(slot))
+    return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
+
+
+def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
+    """Reset of an item to the arm's default, whatever that is; never pending."""
+    slot, _ = _placed(item, state, request, at_once=True)
+    return Proposal(slot, Verb.RESET, None, loosening=True)

@@ -1,0 +1,1 @@
+"""The decisions of single methods, one module a subject."""

@@ -1,0 +1,108 @@
+"""RestoreFactory: which slots go back to what, and what became of them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from handlers.items.config_items import held_by_service
+from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.settling import Ending
+from handlers.items.verbs import check_known, check_presence
+from handlers.rpc.outcome import Restoration
+from handlers.rpc.plain_params import known_only, plain_params
+from handlers.rpc.request import Request
+from handlers.state.arm_state import ArmState
+from handlers.state.refusals import NOTHING_CHANGED, held_arm
+from schema.arms import Slot, Verb
+from schema.errors import BrokerError
+from schema.items import CONFIG_ITEMS, ConfigItem, slot_path
+from schema.messages import Message
+
+RESTORE_FACTORY = "RestoreFactory"
+WHOLE_KEY = "control_configuration"
+"""Stands for all items in the history and in `config.pending`."""
+UNCHANGED = "unchanged"
+OUTCOMES = (
+    UNCHANGED, Ending.APPLIED.value, Ending.ROUNDED.value, Ending.CLAMPED.value, Ending.OVERWRITTEN.value,
+    Ending.REFUSED.value, "out_of_limits", "arm_not_ready", "arm_away", "held", "expired",
+)  # fmt: skip
+"""What can become of a slot, best first; an item is as its worst slot."""
+RESTORED = frozenset(OUTCOMES[:4])
+_KINDS = {Ending.REFUSED.value: "arm_refused"}
+"""The error kind of an outcome, where it is named otherwise."""
+
+
+class Step(NamedTuple):
+    """What is done to one slot: `value` is None where the arm itself knows it."""
+
+    verb: Verb
+    value: Message | None
+
+
+def _resettable(state: ArmState, item: ConfigItem) -> bool:
+    return "R" in item.verbs and f"Reset{item.noun}" in state.methods
+
+
+def has_no_reset(item: ConfigItem) -> bool:
+    """Whether an item of an arm goes back to what was adopted first, as no arm can reset it."""
+    return item.key != "control_mode" and "R" not in item.verbs
+
+
+def factory_slots(state: ArmState) -> tuple[Slot, ...]:
+    """The slots of RestoreFactory: those that the service holds, as they bound the others, then those of the arm."""
+    own = [
+        (item.key, int(mode))
+        for item in CONFIG_ITEMS
+        if not held_by_service(state, item.key)
+        for mode in item.modes or (0,)
+        if (item.key, int(mode)) in state.reported
+        and (_resettable(state, item) or ((item.key, int(mode)) in state.first and f"Set{item.noun}" in state.methods))
+    ]
+    held = [slot for slot in INITIAL_ORDER if slot in state.reported and held_by_service(state, slot[0])]
+    return (*held, *own)
+
+
+def step_of(state: ArmState, item: ConfigItem, slot: Slot) -> Step:
+    """What is done to a slot of `factory_slots`."""
+    if held_by_service(state, slot[0]):
+        return Step(Verb.SET, initial_value(state, slot))
+    if _resettable(state, item):
+        return Step(Verb.RESET, None)
+    return Step(Verb.SET, state.first[slot])
+
+
+def restore_factory(state: ArmState, request: Request) -> Restoration:
+    """RestoreFactory: a loosening of the whole arm; never pending.
+
+    Raises:
+        BrokerError: unknown_field, busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
+    """
+    known_only(plain_params(request), ())
+    check_known(state)
+    if state.held:
+        raise held_arm(state)
+    check_presence(state)
+    slots = factory_slots(state)
+    if_rev, last_rev = request.envelope.if_rev, max((state.last_rev.get(slot, 0) for slot in slots), default=0)
+    if if_rev is not None and not last_rev <= if_rev <= state.rev:
+        text = f"if_rev {if_rev}: {state.arm} last changed in rev {last_rev}, it is at {state.rev}. {NOTHING_CHANGED}"
+        raise BrokerError("revision_conflict", text)
+    return Restoration(slots)
+
+
+def by_item(outcomes: Mapping[Slot, str]) -> dict[str, str]:
+    """The outcome of each item: that of its worst slot."""
+    found: dict[str, str] = {}
+    for (key, _), outcome in outcomes.items():
+        found[key] = max(found.get(key, outcome), outcome, key=OUTCOMES.index)
+    return found
+
+
+def shortfall(state: ArmState, outcomes: Mapping[Slot, str]) -> BrokerError | None:
+    """The error of a RestoreFactory that missed slots: the kind of the worst, and all of them in words."""
+    missed = {slot: outcome for slot, outcome in outcomes.items() if outcome not in RESTORED}
+    if not missed:
+        return None
+    worst = max(missed.values(), key=OUTCOMES.index)
+    listed = ", ".join(f"{slot_path(slot)} {outcome}" for slot, outcome in missed.items())
+    text = f"{state.arm}: {len(outcomes) - len(missed)} of {len(outcomes)} slots were restored; not restored: {listed}"
+    return BrokerError(_KINDS.get(worst, worst), text)

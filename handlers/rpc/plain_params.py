@@ -1,0 +1,56 @@
+"""Params of the methods without a message: plain mappings, checked key by key."""
+
+from collections.abc import Iterable, Mapping
+
+from handlers.rpc.request import Request
+from schema.errors import BrokerError
+from schema.messages import Message
+from schema.nearest import did_you_mean
+
+
+def plain_params(request: Request) -> Mapping[str, object]:
+    """The params of a method without a message; absent ones are empty."""
+    return {} if isinstance(request.params, Message) else request.params
+
+
+def listed(name: str, known: Iterable[str]) -> str:
+    """The names there are, in words, and the one that may have been meant."""
+    names = tuple(known)
+    return f"{', '.join(names)}{did_you_mean(name, names)}"
+
+
+def known_only(params: Mapping[str, object], names: tuple[str, ...]) -> None:
+    """Refuse a key that the method does not have (`unknown_field`)."""
+    for key in params:
+        if key not in names:
+            known = f"known: {', '.join(names) or 'none'}{did_you_mean(key, names)}"
+            raise BrokerError("unknown_field", f"params.{key[:60]!r}: no such field; {known}")
+
+
+def integer(params: Mapping[str, object], key: str, default: int, highest: int, lowest: int = 0) -> int:
+    """An integer between two bounds, or the default where the key is absent.
+
+    Raises:
+        BrokerError: malformed for another type, out_of_limits beyond a bound.
+    """
+    value = params.get(key, default)
+    if type(value) is not int:
+        raise BrokerError("malformed", f"params.{key}: an integer is needed, got {str(value)[:60]!r}")
+    if value > highest:
+        text = f"params.{key}: {value} > {highest}, the most that is served"
+        raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")
+    if value < lowest:
+        raise BrokerError("out_of_limits", f"params.{key}: {value} < {lowest}", name="VALUE_IS_BELOW_MINIMUM")
+    return value
+
+
+def text(params: Mapping[str, object], key: str, default: str = "") -> str:
+    """A text, or the default where the key is absent.
+
+    Raises:
+        BrokerError: malformed for another type.
+    """
+    value = params.get(key, default)
+    if not isinstance(value, str):
+        raise BrokerError("malformed", f"params.{key}: a text is needed, got {str(value)[:60]!r}")
+    return value

@@ -1,0 +1,1 @@
+"""What is known of an arm, and the words of refusals."""

@@ -1,0 +1,58 @@
+import math
+
+import pytest
+
+from handlers.items.direction import at_or_tighter, is_loosening, upper_values
+from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
+from schema.messages import AngularTwist, GravityVector, JointSpeeds, LinearTwist, Message
+from tests.handlers.builders import angular, linear, speeds, values
+
+
+def test_every_upper_item_has_the_bounds_that_its_message_sets() -> None:
+    assert upper_values(ITEMS["joint_speed_soft_limits"], speeds(1.0, 2.0)) == (1.0, 2.0)
+    assert upper_values(ITEMS["twist_linear_soft_limit"], linear(0.2)) == (0.2,)
+    assert upper_values(ITEMS["desired_linear_twist"], LinearTwist(0.1)) == (0.1,)
+    assert upper_values(ITEMS["desired_angular_twist"], AngularTwist(0.0)) == (0.0,)
+    assert upper_values(ITEMS["desired_joint_speeds"], JointSpeeds((3.0, 4.0))) == (3.0, 4.0)
+
+
+def test_an_unset_twist_is_no_bound() -> None:
+    assert upper_values(ITEMS["twist_linear_soft_limit"], linear(0.0)) == (math.inf,)
+    assert upper_values(ITEMS["twist_angular_soft_limit"], angular(0.0)) == (math.inf,)
+
+
+def test_zero_is_a_bound_where_it_is_a_value() -> None:
+    assert upper_values(ITEMS["joint_speed_soft_limits"], speeds(0.0, 1.0)) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("item", CONFIG_ITEMS, ids=lambda item: item.key)
+def test_a_value_is_at_itself_where_the_item_has_an_order(item: ConfigItem) -> None:
+    held = next(message for (key, _), message in values().items() if key == item.key)
+    assert at_or_tighter(item, held, held) is (item.order is not Order.UNORDERED)
+    assert is_loosening(item, held, held) is (item.order is Order.UNORDERED)
+
+
+SPEEDS, TWIST = "joint_speed_soft_limits", "twist_linear_soft_limit"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reported", "loosening"),
+    [
+        (SPEEDS, speeds(40.0), speeds(50.0), False),
+        (SPEEDS, speeds(0.0), speeds(50.0), False),
+        (SPEEDS, speeds(60.0), speeds(50.0), True),
+        (SPEEDS, speeds(40.0, 40.0, 40.0, 40.0, 40.0, 40.0, 50.1), speeds(50.0), True),
+        (SPEEDS, speeds(40.0, 40.0), speeds(50.0), True),
+        (SPEEDS, speeds(40.0), speeds(), True),
+        (TWIST, linear(0.3), linear(0.0), False),
+        (TWIST, linear(0.0), linear(0.3), True),
+        (TWIST, linear(0.0), linear(0.0), False),
+        (TWIST, linear(0.3), None, True),
+        (TWIST, None, linear(0.3), True),
+        ("gravity_vector", GravityVector(0.0, 0.0, -9.7), GravityVector(0.0, 0.0, -9.8), True),
+    ],
+)
+def test_one_looser_component_loosens_and_so_does_what_cannot_be_compared(
+    key: str, value: Message | None, reported: Message | None, loosening: bool
+) -> None:
+    assert is_loosening(ITEMS[key], value, reported) is loosening

@@ -1,0 +1,84 @@
+"""What users may do with an arm beside reading it."""
+
+import pytest
+
+from handlers.rpc.rights import EVERYTHING, NO_GRANT, Grant, check_right, may_unlock
+from handlers.rpc.row import Access, Guard, Right
+from handlers.rpc_table import RPC_TABLE
+from handlers.state.arm_state import ArmState, Hold
+from schema.envelope import Author
+from schema.errors import BrokerError
+
+OF_THEIR_OWN = {
+    "SetAuthority": Right.AUTHORITY,
+    "ConfirmArm": Right.CONFIRM,
+    "ConfirmPending": Right.CONFIRM,
+    "RestoreFactory": Right.FACTORY,
+}
+FREE = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe"}
+
+
+def arm(holder: str = "") -> ArmState:
+    state = ArmState(arm="r1", adapter="", methods=frozenset(), resolution_rad=0.0)
+    if holder:
+        state.hold = Hold(Author(holder, "c", proven=True), "work", 1, 2)
+    return state
+
+
+def refused(state: ArmState, method: str, user: str, *rights: Right, arms: tuple[str, ...] = ("r1",)) -> str:
+    """The words of the refusal; empty if there is none."""
+    try:
+        check_right(state, RPC_TABLE[method], user, Grant(frozenset(arms), frozenset(rights)))
+    except BrokerError as refusal:
+        error = refusal
+    else:
+        return ""
+    assert error.kind == "not_permitted"
+    assert error.message.endswith("Nothing was changed.")
+    return error.message
+
+
+def test_every_method_that_changes_something_needs_one_right() -> None:
+    for name, rpc in RPC_TABLE.items():
+        if rpc.access is Access.READ or name in FREE:
+            assert rpc.right is None, name
+        else:
+            assert rpc.right is OF_THEIR_OWN.get(name, Right.WRITE), name
+
+
+def test_only_the_lock_itself_can_be_ended_by_others() -> None:
+    assert {name for name, rpc in RPC_TABLE.items() if rpc.guard is Guard.LOCK} == {"HoldArm", "ReleaseArm"}
+
+
+@pytest.mark.parametrize("method", [name for name, rpc in RPC_TABLE.items() if rpc.right is not None])
+def test_each_right_is_needed_and_enough(method: str) -> None:
+    needed = RPC_TABLE[method].right
+    assert needed is not None
+    assert not refused(arm(), method, "u", needed)
+    others = EVERYTHING - {needed}
+    text = refused(arm(), method, "u", *others)
+    assert f"{method} of r1 needs the right {needed}" in text
+    assert "user u" in text
+    assert all(other in text for other in others)
+
+
+def test_who_has_nothing_may_read_and_subscribe() -> None:
+    for name, rpc in RPC_TABLE.items():
+        if rpc.right is None:
+            check_right(arm(), rpc, "u", NO_GRANT)
+        else:
+            with pytest.raises(BrokerError, match="none: it may read"):
+                check_right(arm(), rpc, "u", NO_GRANT)
+            assert refused(arm(), name, "u", *Right, arms=("r2", "R1"))
+
+
+def test_who_may_unlock_ends_the_lock_of_another_and_nothing_else() -> None:
+    held, own, free = arm("bob"), arm("u"), arm()
+    for method in ("HoldArm", "ReleaseArm"):
+        assert not refused(held, method, "u", Right.UNLOCK)
+        assert refused(own, method, "u", Right.UNLOCK)
+        assert refused(free, method, "u", Right.UNLOCK)
+        assert may_unlock(held, RPC_TABLE[method], "u", frozenset({Right.UNLOCK}))
+        assert not may_unlock(held, RPC_TABLE[method], "u", frozenset({Right.WRITE}))
+    assert refused(held, "SetGravityVector", "u", Right.UNLOCK)
+    assert not may_unlock(held, RPC_TABLE["SetGravityVector"], "u", EVERYTHING)
