@@ -63,10 +63,9 @@ class Announcer:
             self.service()
 
     def forget_removed(self, arms: Iterable[ArmRow], kept: Collection[str]) -> None:
-        """Clear the retained topics of arms that the settings no longer name."""
-        for row in arms:
-            if row.arm not in kept:
-                self.forget(row.arm)
+        """Clear the retained topics of arms that the settings no longer name, and of names that arms had before."""
+        for arm in (*(row.arm for row in arms if row.arm not in kept), *self._settings.renames.values()):
+            self.forget(arm)
 
     def forget(self, arm: str) -> None:
         """Clear the retained topics of an arm."""

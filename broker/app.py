@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, NamedTuple
 
 import structlog
@@ -16,6 +16,7 @@ from broker.server_wait import Server
 from broker.service import Service
 from broker.settings import Settings, SettingsError
 from broker.store.errors import StoreError, StoreFullError, StoreLockedError
+from broker.store.rows import Loaded
 from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
 from devices.adapter import ArmError
@@ -50,7 +51,8 @@ async def serve(
 ) -> int:
     """Run until SIGTERM or SIGINT, with `reread` at each SIGHUP; the exit code of the process.
 
-    A full store ends a run after its requests are answered; the next one begins when the store takes a write again.
+    Settings that give an arm another name end a run as SIGTERM does, and the next one begins with them. A full store
+    ends a run after its requests are answered; the next one begins when the store takes a write again.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -69,13 +71,14 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
     told = ""
     while not stop.is_set():
         reload.serving = False
+        reload.anew.clear()
         if how.wait:
             await Server(reload.settings.mqtt.url).there(stop)
             if stop.is_set():
                 break
         cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
-            break
+            continue
         if str(cause) != told:
             told = str(cause)
             log.error("run_ended", why=told, error=type(cause).__name__)
@@ -118,13 +121,16 @@ def _foreseen(error: BaseException) -> Exception | None:
 def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
     """The store of the settings; see `Store.open`."""
     reserve = settings.store.reserve_bytes
-    return Store.open(settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve)
+    return Store.open(
+        settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve,
+        renames=settings.renames,
+    )  # fmt: skip
 
 
 async def run_once(
     settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
 ) -> None:
-    """One run on what the store holds, until `stop` or a failure; follows what `reload` reads meanwhile.
+    """One run on what the store holds, until `stop`, a failure, or settings of `reload` that ask for another run.
 
     An end that nobody foresaw is stored as unclean.
 
@@ -138,29 +144,36 @@ async def run_once(
     store = open_store(settings, clock, how)
     clean = True
     try:
-        loaded = store.load(blame=how.blame)
-        clock.not_before(loaded.last_time_us, int(loaded.meta.get(SURE_KEY, 0)))
+        loaded = _loaded(store, clock, how)
         async with asyncio.TaskGroup() as tasks:
             crashed = _crash_future()
             service = Service(
                 settings, store, loaded, clock, tasks, accept_lost=how.accept_lost, take_over=how.take_over
             )
             reloading: asyncio.Task[None] | None = None
+            ends = (stop,) if reload is None else (stop, reload.anew)
             try:
                 await _unless(stop, service.start())
                 if reload is not None:
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
-                await _until(stop, store.failed, crashed)
+                await _until(ends, store.failed, crashed)
             finally:
                 if reloading is not None:
                     reloading.cancel()
                     await asyncio.wait([reloading])
-                await service.close(drain=stop.is_set())
+                await service.close(drain=any(end.is_set() for end in ends))
     except BaseException as error:
         clean = _foreseen(error) is not None
         raise
     finally:
         store.close(clean=clean)
+
+
+def _loaded(store: Store, clock: Clock, how: Start) -> Loaded:
+    """What the store holds; the clock stands behind none of it."""
+    loaded = store.load(blame=how.blame)
+    clock.not_before(loaded.last_time_us, int(loaded.meta.get(SURE_KEY, 0)))
+    return loaded
 
 
 def _crash_future() -> asyncio.Future[None]:
@@ -191,16 +204,17 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
         task.result()
 
 
-async def _until(stop: asyncio.Event, *failures: asyncio.Future[None]) -> None:
-    """Return at `stop`; raise what one of `failures` holds."""
-    waiting = asyncio.create_task(_stopped(stop))
+async def _until(ends: Iterable[asyncio.Event], *failures: asyncio.Future[None]) -> None:
+    """Return at one of `ends`; raise what one of `failures` holds."""
+    waiting = [asyncio.create_task(_stopped(end)) for end in ends]
     try:
-        await asyncio.wait([waiting, *failures], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*waiting, *failures], return_when=asyncio.FIRST_COMPLETED)
         for failure in failures:
             if failure.done():
                 failure.result()
     finally:
-        waiting.cancel()
+        for task in waiting:
+            task.cancel()
 
 
 async def _stopped(stop: asyncio.Event) -> None:

@@ -11,11 +11,12 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages, hold
 from broker.arms.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
+from broker.record.administration import SETTINGS, Administration
 from broker.record.ledger import RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.fatal_reads import READS_KEY, fatal_reads
 from broker.settle.settler import Settler
-from broker.store.meta_keys import DAMAGED
+from broker.store.meta_keys import DAMAGED, RENAMED
 from broker.store.repair import ENDED
 from broker.store.restored import FENCE_KEY, RESTORED_KEY, KnownFence
 from broker.store.rows import (
@@ -29,11 +30,13 @@ from broker.store.rows import (
     Loaded,
     RequestRow,
 )
+from broker.store.store import Store
 from handlers.methods.factory import factory_slots
 from handlers.state.arm_state import as_message
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
+from schema.events import AdminEvent
 from schema.items import ITEMS, slot_path
 from schema.joint_items import JointParameterMap
 
@@ -206,6 +209,16 @@ def publish_again(
                 damages.tell(Damage("request", request.arm, request.id, f"it cannot be used: {error}"))
                 continue
             replies.give(address, reply, request.n, request.outcome)
+
+
+def tell_renamed(
+    sessions: Mapping[str, ArmSession], meta: Mapping[str, str], administration: Administration, store: Store
+) -> None:
+    """Tell of arms that were renamed and whose event was not stored yet."""
+    for name, session in sessions.items():
+        if old := meta.get(RENAMED + name):
+            administration.changed(session, AdminEvent.ARM_RENAMED, SETTINGS, old, name)
+            store.batch.set_meta(RENAMED + name, "")
 
 
 def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:

@@ -10,6 +10,7 @@ import structlog
 from broker import logs
 from broker.arms.fleet_check import CheckedFleet
 from broker.settings import Settings, SettingsError
+from broker.store.errors import RenameRefusedError
 
 log = structlog.get_logger()
 
@@ -26,6 +27,14 @@ class Reloadable(Protocol):
         """Follow new settings; those that count now."""
         ...
 
+    async def renames_due(self, settings: Settings) -> dict[str, str]:
+        """The new and the old names of arms that only a new run can rename.
+
+        Raises:
+            RenameRefusedError: an arm cannot go on under another name.
+        """
+        ...
+
 
 class Reload:
     """Holds the settings that count; `reread` is None where no file was named. `ask` may be called any time.
@@ -38,6 +47,8 @@ class Reload:
         self.serving = False
         self._reread = reread
         self._asked = asyncio.Event()
+        self.anew = asyncio.Event()
+        """Set when the settings that were read ask for a run of their own."""
 
     def ask(self) -> None:
         """Let the settings be read again."""
@@ -61,10 +72,20 @@ class Reload:
             log.warning("reload_refused", faults=str(error).splitlines())
             return
         settings, waiting = kept(self.settings, checked.settings)
+        try:
+            renames = await service.renames_due(settings)
+        except RenameRefusedError as error:
+            log.warning("reload_refused", faults=str(error).splitlines())
+            return
         if waiting:
             log.warning("restart_needed", settings=waiting)
         logs.set_level(settings.log_level)
         tell_doubts(checked.doubts)
+        if renames:
+            self.settings = settings
+            log.warning("run_begins_anew", why="arms go on under other names", renamed=renames)
+            self.anew.set()
+            return
         self.settings = await service.follow_settings(CheckedFleet(settings, checked.files))
         log.info("reloaded", arms=len(self.settings.arm))
 

@@ -103,7 +103,7 @@ class Service:
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release, loaded.arms)
         settler.endings.on_foreign = self._drift.look
         self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
-        self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus)
+        self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta)
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities = self._access.authorities
@@ -165,6 +165,11 @@ class Service:
         self._settings = await self._fleet_change.follow(self._settings, checked)
         return self._settings
 
+    async def renames_due(self, settings: Settings) -> dict[str, str]:
+        """See `Reloadable`."""
+        renames = settings.renames
+        return await asyncio.to_thread(self._store.renames_due, renames) if renames else {}
+
     async def start(self) -> None:
         """Restore, connect, publish what is owed, reach the arms, then take requests.
 
@@ -187,6 +192,7 @@ class Service:
             self._authorities.begin(session)
             session.adapter.watch(partial(self._reconciler.on_notice, session))
             session.jobs.append(ContactJob(connect=True, why="start"))
+        recovery.tell_renamed(self.sessions, self._loaded.meta, self._access.administration, self._store)
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)

@@ -94,7 +94,9 @@ class Plant:
             await self._run
 
     async def _serve(self) -> None:
-        self.store = store = Store.open(self.settings.data_dir, self.clock.now_us, accept_lost=self._accept_lost)
+        self.store = store = Store.open(
+            self.settings.data_dir, self.clock.now_us, accept_lost=self._accept_lost, renames=self.settings.renames
+        )
         self.loop.stores.append(store)
         try:
             self.loaded = loaded = store.load()

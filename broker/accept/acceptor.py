@@ -137,7 +137,7 @@ class Acceptor:
         session = self._sessions.get(arrival.topic.arm)
         arrival.checked_only = only_checked(arrival, session)
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
-        rpc = method_of(arrival, session, self._sessions)
+        rpc = method_of(arrival, session, self._sessions, self._settings)
         check_options(arrival, rpc)
         check_policy(arrival, rpc, session, self._users)
         check_lock(arrival, rpc, session, self._users)

@@ -18,7 +18,7 @@ VALUE_KINDS = frozenset({"not_finite", "unknown_enum"})
 """What is wrong with values, not with the form of params: it shows first among the checks of the item."""
 
 
-def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str]) -> Rpc:
+def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str], settings: Settings) -> Rpc:
     """The row of the method, if the arm is one of `arms` and can do it, and the params could be decoded.
 
     Raises:
@@ -26,7 +26,7 @@ def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str])
     """
     rpc, topic = arrival.rpc, arrival.topic
     if session is None and not (rpc is not None and rpc.any_arm):
-        raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered{did_you_mean(topic.arm, arms)}")
+        raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered{_hint(topic.arm, arms, settings)}")
     if rpc is None:
         hint = did_you_mean(topic.method, RPC_TABLE) or "; names are compared byte for byte"
         raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}{hint}")
@@ -35,6 +35,12 @@ def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str])
     if arrival.params_error is not None and arrival.params_error.kind not in VALUE_KINDS:
         raise arrival.params_error
     return rpc
+
+
+def _hint(arm: str, arms: Iterable[str], settings: Settings) -> str:
+    """What an arm that is not there is called now, or what else may be meant."""
+    now = next((new for new, old in settings.renames.items() if old == arm), "")
+    return f": it is called {now} now" if now else did_you_mean(arm, arms)
 
 
 def check_options(arrival: Arrival, rpc: Rpc) -> None:

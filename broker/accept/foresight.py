@@ -32,7 +32,7 @@ class Foresight:
             decode_once(arrival)
             if arrival.envelope.dry_run or only_checked(arrival, session):
                 return False
-            rpc = method_of(arrival, session, self._sessions)
+            rpc = method_of(arrival, session, self._sessions, self._settings)
             check_policy(arrival, rpc, session, self._users)
             check_lock(arrival, rpc, session, self._users)
             check_values(arrival, rpc, session)

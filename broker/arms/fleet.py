@@ -1,11 +1,12 @@
 """The arms of the settings: one session and one adapter each."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.limit_files import LimitFiles
 from broker.settings import ArmSettings, Settings
+from broker.store.meta_keys import FIRST_NAME
 from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FleetContext, NoBus, Setting
 from devices.guard import guard
 from devices.registry import adapter_class
@@ -15,10 +16,13 @@ from schema.arms import Authority
 
 SIMULATED = "simulated"
 NO_BUS = NoBus()
+NOTHING: Mapping[str, str] = {}
 
 
 class Fleet:
     """Builds the sessions of all arms; adapters of one kind share what they share.
+
+    `meta`: the small values of the store, for the first names of simulated arms that were renamed.
 
     Raises:
         ArmError: an adapter or one of its settings cannot be used.
@@ -26,12 +30,18 @@ class Fleet:
     """
 
     def __init__(
-        self, settings: Settings, handles: dict[int, HandleEntry], now_us: int, bus: DeviceBus = NO_BUS
+        self,
+        settings: Settings,
+        handles: dict[int, HandleEntry],
+        now_us: int,
+        bus: DeviceBus = NO_BUS,
+        meta: Mapping[str, str] = NOTHING,
     ) -> None:
         self._settings = settings
         self._files = LimitFiles(now_us)
         self._handles = handles
         self._bus = bus
+        self._meta = meta
         self._fleets: dict[str, ArmFleet] = {}
         self._open: dict[str, ArmSession] = {}
         self._authorities: dict[str, str] = {}
@@ -80,7 +90,10 @@ class Fleet:
             fleet = self._fleets[arm.adapter] = adapters.open_fleet(context)
             self._authorities[arm.adapter] = adapters.about.authority
         self._files.sources(arm)
-        return guard(arm.id, fleet.arm(arm.id, arm.model, options_of(self._settings, arm)))
+        options = options_of(self._settings, arm)
+        if arm.adapter == SIMULATED and (first := self._meta.get(FIRST_NAME + arm.id)):
+            options.setdefault("first_name", first)
+        return guard(arm.id, fleet.arm(arm.id, arm.model, options))
 
     def _equip(self, session: ArmSession, arm: ArmSettings, adapter: ArmAdapter) -> None:
         """What the settings and the adapter say of an arm."""

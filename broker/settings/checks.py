@@ -52,6 +52,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
         yield Fault(("store", "reserve_mib"), text)
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
+    yield from _rename_faults(settings)
 
 
 def _chosen(path: KeyPath, name: str, value: str, allowed: tuple[str, ...]) -> Iterator[Fault]:
@@ -119,6 +120,22 @@ def _arm_faults(settings: Settings) -> Iterator[Fault]:
         loosest = arm.checks.loosest
         yield from _chosen((*path, "checks", "loosest"), f"arm {arm.id}: checks.loosest", loosest, CHECK_MODES)
         yield from _cap_faults(path, arm)
+
+
+def _rename_faults(settings: Settings) -> Iterator[Fault]:
+    """What arms cannot have been called before."""
+    standing, taken = {arm.id.lower(): arm.id for arm in settings.arm}, dict[str, str]()
+    for index, arm in enumerate(settings.arm):
+        path: KeyPath = ("arm", index, "was")
+        if not arm.was:
+            continue
+        if not is_name(arm.was):
+            yield Fault(path, f"arm {arm.id}: was: {arm.was!r} is no arm id {NAME}")
+        elif (other := standing.get(arm.was.lower())) is not None:
+            yield Fault(path, f"arm {arm.id}: was: {arm.was!r} is still an arm of these settings ({other})")
+        elif (other := taken.get(arm.was.lower())) is not None:
+            yield Fault(path, f"arm {arm.id}: was: {arm.was!r} is what {other} was")
+        taken.setdefault(arm.was.lower(), arm.id)
 
 
 def _cap_faults(path: KeyPath, arm: ArmSettings) -> Iterator[Fault]:

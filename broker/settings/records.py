@@ -146,6 +146,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: ArmChecks = ArmChecks()
     drift: str = "report"
     """What comes of changes by other writers: `report` tells of them, `reapply` undoes what they loosened."""
+    was: str = ""
+    """The id that it had before: what the service knows under that one counts under this."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,6 +166,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     locks: LockSettings = LockSettings()
     arm_defaults: ArmDefaults = ArmDefaults()
     arm: tuple[ArmSettings, ...] = ()
+
+    @property
+    def renames(self) -> dict[str, str]:
+        """The id before of each arm that had another one."""
+        return {arm.id: arm.was for arm in self.arm if arm.was}
 
     @property
     def data_dir(self) -> Path:

@@ -91,6 +91,7 @@ class Adoption:
             log.warning(
                 "arm_known_by_another_name", arm=session.arm, serial=serial, other=other,
                 why="limits, history, authority and locks kept under the other name do not count here",
+                remedy=f'if it was renamed, write was = "{other}" beside its id and start or reload anew',
             )  # fmt: skip
 
     def _hold(self, session: ArmSession, why: str, *, unfit: bool) -> None:

@@ -46,6 +46,10 @@ class StoreTimeError(StoreError):
     """The time of a store cannot be set to this; nothing was changed."""
 
 
+class RenameRefusedError(StoreError):
+    """An arm cannot go on under another name; nothing was changed."""
+
+
 class RowDamagedError(StoreError):
     """A row is not what was written: it must not be used; everything else can be."""
 

@@ -8,7 +8,11 @@ NEXT_HANDLE = "next_handle"
 """The number of the next handle."""
 DAMAGED = "damaged/"
 """What the key of an arm begins with that has to be confirmed, since rows of it were damaged; the value names them."""
-OF_ARMS = ("authority/", "hold/", "restored/", "fence/")
+FIRST_NAME = "first_name/"
+"""What the key of an arm begins with that was renamed; the value is the name that it was first known by."""
+RENAMED = "renamed/"
+"""The same of a rename that its event does not tell of yet; the value is the name before, or empty."""
+OF_ARMS = ("authority/", "hold/", "restored/", "fence/", FIRST_NAME)
 """What the keys of small values begin with that say what may be done with an arm."""
 AUDIT_ARCHIVED = "audit_archived"
 """Number and hash of the last audit entry that went into an archive and is no longer in the file."""

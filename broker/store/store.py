@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,10 @@ from broker.store.archive import forget_archived, write_archives
 from broker.store.copies import remove_old
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
-from broker.store.history import check_history, kept_anchor, own_anchor
+from broker.store.history import Lost, check_history, kept_anchor, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
+from broker.store.rename import due_in, rename_arms
 from broker.store.reserve import RESERVE_BYTES, Reserve
 from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
@@ -29,6 +30,7 @@ from broker.store.writer import Writer
 
 FILE = "store.sqlite3"
 """Name of the file in the store's directory."""
+NO_RENAMES: Mapping[str, str] = {}
 UNREADABLE = (StoreError, sqlite3.Error, OSError, UnicodeDecodeError)
 """What reading a file may raise that is damaged, locked or not there; the last where SQLite quotes what is no text."""
 _PROBE_BYTES = 1024 * 1024
@@ -63,18 +65,19 @@ class Store(GroupCommit):
     @classmethod
     def open(
         cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES, accept_lost: bool = False,
-        reserve_bytes: int = RESERVE_BYTES,
+        reserve_bytes: int = RESERVE_BYTES, renames: Mapping[str, str] = NO_RENAMES,
     ) -> "Store":  # fmt: skip
         """Lock, create or migrate, check and try the store; blocks. `now` gives µs since 1970.
 
         A file above `whole_bytes` is checked in part now, and as a whole in the background once the event loop runs.
-        `accept_lost`: somebody decided to go on with a store that knows less than it did. See Reserve for its bytes.
+        `accept_lost`: somebody decided to go on with a store that knows less than it did. See Reserve, rename_arms.
 
         Raises:
             StoreLockedError: another process holds the directory.
             StoreVersionError: not our file, or a newer one.
             StoreFullError: it cannot be written.
             HistoryLostError: it knows less than the anchor beside it.
+            RenameRefusedError: an arm cannot go on under another name.
             StoreBrokenError: a setting or a check failed.
         """
         lock = DirectoryLock(directory)
@@ -89,8 +92,7 @@ class Store(GroupCommit):
             surveyed = check_at_start(connection, path, whole_bytes)
             surveyed.damages.extend(mend_service(connection, kept_anchor(directory)))
             _write_probe(connection, directory, reserve.size)
-            if lost is not None:
-                accept_lost_history(connection, lost, now())
+            _follow_people(connection, lost, renames, now(), surveyed)
             own = own_anchor(connection)
             anchor = AnchorFile(directory, own, generation)
             writer = Writer(connection, own, anchor.keep, reserve.give_up)
@@ -114,6 +116,15 @@ class Store(GroupCommit):
         loaded = self._writer.run(work).result()
         self._writer.describe({row.arm: row.description for row in loaded.arms})
         return loaded
+
+    def renames_due(self, renames: Mapping[str, str]) -> dict[str, str]:
+        """Those of `renames` that the next opening carries out; blocks.
+
+        Raises:
+            RenameRefusedError: it would be refused.
+            sqlite3.Error: the file cannot be read.
+        """
+        return due_in(self._path, renames)
 
     def test_write(self) -> bool:
         """Whether the disk takes a write again, tried on a connection of its own; False for good on a broken store."""
@@ -208,6 +219,15 @@ def _mark_clean(now_us: int, connection: sqlite3.Connection) -> None:
         "hash = digest(one, epoch, max(last_time_us, ?1), 1, store, commits)",
         (now_us,),
     )
+
+
+def _follow_people(
+    connection: sqlite3.Connection, lost: Lost | None, renames: Mapping[str, str], now_us: int, surveyed: Surveyed
+) -> None:
+    """Go on with what was lost, and under other names, as somebody decided."""
+    if lost is not None:
+        accept_lost_history(connection, lost, now_us)
+    rename_arms(connection, renames, now_us, surveyed.damages)
 
 
 def _no_room(directory: Path) -> bool:

@@ -46,6 +46,9 @@ class SimulatedOptions(AdapterOptions, frozen=True):
     latency_ms: Annotated[
         float, Meta(ge=0, le=60_000, description="how long it takes to answer; absent: [sim] latency_ms")
     ] = LATENCY_S * 1000
+    first_name: Annotated[
+        str, Meta(description="the name that its serial number is made of; absent: the name it had first")
+    ] = ""
 
 
 class SimulatedArm:
@@ -82,10 +85,11 @@ class SimulatedArm:
         *,
         latency_s: float = LATENCY_S,
         sleep: Sleep = asyncio.sleep,
+        first_name: str = "",
     ) -> None:
         if model not in MODELS:
             raise AdapterSettingError(f"arm {name}: model {model!r} is none of {', '.join(MODELS)}")
-        self._firmware = Firmware(name, model, store, self._tell)
+        self._firmware = Firmware(name, model, store, self._tell, first_name)
         self._link = SimulatedLink(latency_s, sleep)
         self._faults = Faults(sleep, self._follow_faults)
         self._sink: Callable[[Notice], None] | None = None
@@ -199,8 +203,8 @@ class SimulatedFleet:
 
     def arm(self, name: str, model: str, options: Mapping[str, Setting]) -> SimulatedArm:
         """See `ArmFleet.arm`."""
-        latency_ms = read_options(name, options, SimulatedOptions).latency_ms
-        return SimulatedArm(name, model, self._store, latency_s=latency_ms / 1000)
+        read = read_options(name, options, SimulatedOptions)
+        return SimulatedArm(name, model, self._store, latency_s=read.latency_ms / 1000, first_name=read.first_name)
 
     def close(self) -> None:
         """See `ArmFleet.close`."""

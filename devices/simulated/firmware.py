@@ -37,15 +37,18 @@ class Firmware:
 
     `tell` is called for each accepted set and reset, also when nothing changed. `refuse` may name a slot (mode 0: all
     modes of the item) whose commands are refused, or EVERY_SLOT; while `moving` all are. With `clamp` the arm takes
-    half of each bound that it is sent, and other items as they are.
+    half of each bound that it is sent, and other items as they are. The serial number is made of `first_name` if
+    there is one.
     """
 
-    def __init__(self, arm: str, model: str, store: SimulatedStore, tell: Callable[[ArmChange], None]) -> None:
+    def __init__(
+        self, arm: str, model: str, store: SimulatedStore, tell: Callable[[ArmChange], None], first_name: str = ""
+    ) -> None:
         self.model = model
         self.refuse: Slot | None = None
         self.moving = False
         self.clamp = False
-        self._arm = arm
+        self._first_name = first_name or arm
         self._store = store
         self._start()
         self._cells = cells_of(model)
@@ -55,8 +58,8 @@ class Firmware:
 
     def _start(self) -> None:
         """Begin with what the arm that stands here kept."""
-        self._swaps = self._store.memory(serial_number(self._arm, self.model)).swaps
-        self.serial = serial_number(self._arm, self.model, self._swaps)
+        self._swaps = self._store.memory(serial_number(self._first_name, self.model)).swaps
+        self.serial = serial_number(self._first_name, self.model, self._swaps)
         self._memory: ArmMemory = self._store.memory(self.serial)
         self._at_start = dict(self._memory.items)
 
@@ -77,7 +80,7 @@ class Firmware:
         Raises:
             ArmRefusedError: the memory cannot be written.
         """
-        self._write(Entry(serial_number(self._arm, self.model), SWAPS, self._swaps + 1, None, None))
+        self._write(Entry(serial_number(self._first_name, self.model), SWAPS, self._swaps + 1, None, None))
         self._start()
 
     def describe(self) -> Description:

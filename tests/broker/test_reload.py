@@ -11,6 +11,7 @@ from broker.arms.fleet_check import CheckedFleet, read_fleet
 from broker.arms.limit_files import LimitFiles
 from broker.reload import Reload, kept
 from broker.settings import Settings, from_document
+from broker.store.errors import RenameRefusedError
 
 
 class Followed:
@@ -19,12 +20,21 @@ class Followed:
     def __init__(self) -> None:
         self.followed: list[Settings] = []
         self.news = asyncio.Event()
+        self.known: set[str] = set()
+        """The arms of the store."""
 
     async def follow_settings(self, checked: CheckedFleet) -> Settings:
         """See `Reloadable`."""
         self.followed.append(checked.settings)
         self.news.set()
         return checked.settings
+
+    async def renames_due(self, settings: Settings) -> dict[str, str]:
+        """See `Reloadable`."""
+        found = {new: old for new, old in settings.renames.items() if old in self.known}
+        if both := found.keys() & self.known:
+            raise RenameRefusedError(f"both are known: {', '.join(sorted(both))}")
+        return found
 
 
 async def logged(entries: Sequence[object]) -> None:
@@ -90,3 +100,44 @@ async def test_the_level_of_the_log_counts_at_once(level: str, capsys: pytest.Ca
     assert logs.level() == level
     logs.set_level(before)
     capsys.readouterr()
+
+
+def checked_fleet(*arms: dict[str, str]) -> CheckedFleet:
+    settings = from_document({"arm": [{"model": "gen3_7dof", **arm} for arm in arms]})
+    return CheckedFleet(settings, LimitFiles(0))
+
+
+async def test_a_rename_that_is_due_asks_for_a_run_of_its_own() -> None:
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    service.known = {"r1"}
+    with structlog.testing.capture_logs() as logs:
+        serving = asyncio.create_task(reload.serve(service, lambda: 7))
+        reload.ask()
+        await reload.anew.wait()
+        serving.cancel()
+    assert [(entry["event"], entry["renamed"]) for entry in logs] == [("run_begins_anew", {"r2": "r1"})]
+    assert [arm.id for arm in reload.settings.arm] == ["r2"]
+    assert service.followed == []
+
+
+async def test_a_rename_that_was_done_already_asks_for_nothing() -> None:
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    service.known = {"r2"}
+    serving = asyncio.create_task(reload.serve(service, lambda: 7))
+    reload.ask()
+    await service.news.wait()
+    serving.cancel()
+    assert not reload.anew.is_set()
+
+
+async def test_a_rename_to_a_name_that_another_arm_had_is_refused() -> None:
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    service.known = {"r1", "r2"}
+    with structlog.testing.capture_logs() as logs:
+        serving = asyncio.create_task(reload.serve(service, lambda: 7))
+        reload.ask()
+        await logged(logs)
+        serving.cancel()
+    assert [(entry["event"], entry["faults"]) for entry in logs] == [("reload_refused", ["both are known: r2"])]
+    assert not reload.anew.is_set()
+    assert (reload.settings, service.followed) == (Settings(), [])

@@ -33,7 +33,8 @@ OWN = {
     "CONTROL_MODE_CHANGED": EventClass.MODE,
     "CHANGE_NOT_APPLIED": EventClass.OUTCOME,
     **dict.fromkeys(
-        ("AUTHORITY_CHANGED", "ARM_HELD", "ARM_RELEASED", "ARM_CONFIRMED", "REQUEST_DENIED"), EventClass.ADMIN
+        ("AUTHORITY_CHANGED", "ARM_HELD", "ARM_RELEASED", "ARM_CONFIRMED", "ARM_RENAMED", "REQUEST_DENIED"),
+        EventClass.ADMIN,
     ),
     "HANDLE_EXPIRED": EventClass.NOTICE,
 }

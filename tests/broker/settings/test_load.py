@@ -186,3 +186,21 @@ def test_rates_that_cannot_be_are_told(tmp_path: Path) -> None:
         "fleet.toml:3: rates.burst: 0.5 is not between 1 and 1,000,000",
         "fleet.toml:5: clients.ann.rate: 2e+06 is not between 0 (without bound) and 1,000,000",
     ]
+
+
+def test_a_name_before_that_cannot_be_is_told(tmp_path: Path) -> None:
+    arms = (("a", "b"), ("b", "a/b"), ("c", "C"), ("d", "old"), ("e", "OLD"), ("f", "older"))
+    text = "".join(f'[[arm]]\nid = "{name}"\nwas = "{was}"\nmodel = "gen3_7dof"\n' for name, was in arms)
+    assert faults_of(tmp_path / "fleet.toml", text) == [
+        "fleet.toml:3: arm a: was: 'b' is still an arm of these settings (b)",
+        "fleet.toml:7: arm b: was: 'a/b' is no arm id ([A-Za-z0-9][A-Za-z0-9._-]{0,62})",
+        "fleet.toml:11: arm c: was: 'C' is still an arm of these settings (c)",
+        "fleet.toml:19: arm e: was: 'OLD' is what d was",
+    ]
+    whole = load_text(tmp_path / "fleet.toml", '[[arm]]\nid = "a"\nwas = "b"\n[[arm]]\nid = "c"\n')
+    assert whole.renames == {"a": "b"}
+
+
+def load_text(path: Path, text: str) -> Settings:
+    path.write_text(text)
+    return load(path, {})
