@@ -151,7 +151,7 @@ SERVICE: Texts = {
     "version": "of the service",
     "epoch": "counts the starts; never given twice",
     "start": "a random id of this start",
-    "counters": "what was counted since the start; names in operation.md or below",
+    "counters": "what was counted since the start; names below",
     "clock": "`{state, seconds}`: `ok`, or how far the clock is from what can be right",
     "passed": "the last it says before it goes, when another takes over",
     "take_over": "it was started to take over from another",

@@ -9,6 +9,7 @@ from broker.cli.exits import Exit
 from broker.cli.lines import watched_line
 from broker.cli.login import Account
 from broker.cli.outcome import ended
+from broker.cli.silence import Silence
 from broker.client import Resynced, Watched, WatchedDocument, WatchedEvent
 
 SILENCE_S = 3.0
@@ -22,23 +23,31 @@ def run(account: Account, arm: str | None, *, as_json: bool) -> Exit:
 
 async def _watch(account: Account, arm: str | None, *, as_json: bool) -> Exit:
     async with account.client() as client, client.watch(arm) as watched:
-        silence = asyncio.get_running_loop().call_later(SILENCE_S, _tell_silence, arm)
+        later = asyncio.get_running_loop().call_later
+        silence, services = later(SILENCE_S, _tell_silence, arm), Silence(_tell, later)
         try:
             async for each in watched:
                 if each.arm == arm or arm is None:
                     silence.cancel()
+                if isinstance(each, WatchedDocument) and each.name == "svc":
+                    services.see(each.arm, each.document)
                 line = json.dumps(as_document(each), ensure_ascii=False) if as_json else watched_line(each)
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
         finally:
             silence.cancel()
+            services.close()
     return Exit.OK
 
 
 def _tell_silence(arm: str | None) -> None:
     """Say that nobody tells of the arm: its documents are retained, and come at once where there are any."""
     what = "of anything below this root" if arm is None else f"of an arm {arm!r}"
-    sys.stderr.write(f"armbroker: no service tells {what}; still listening\n")
+    _tell(f"no service tells {what}; still listening")
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"armbroker: {text}\n")
     sys.stderr.flush()
 
 

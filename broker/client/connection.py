@@ -25,12 +25,18 @@ _MQTT_LOG.setLevel(logging.ERROR)
 FIRST_DELAY_S, LONGEST_DELAY_S = 0.1, 5.0
 STEADY_S = 10.0
 """A connection that lived for so long was a good one: the pauses begin anew."""
+QUICK_S, QUICK_LOSSES = 2.0, 3
+"""So many connections in a row that lived no longer than this: another client takes the session each time, it seems."""
 CONNECT_TIMEOUT_S = 5.0
 KEEPALIVE_S = 15
 """A dead connection is noticed after one and a half times this."""
 SESSION_TAKEN_OVER = 0x8E
 FIRST_FAILURE = 0x80
 """Reason codes from here on are failures."""
+_FOUGHT_OVER = (
+    "another client uses the connection id %r, it seems: %d connections in a row were lost right after they were made; "
+    "each program wants a connection id of its own"
+)
 INCOMING_LIMIT = 100_000
 """Messages that may wait to be handed on; what is lost beyond shows as a gap, or as a reply to ask for again."""
 
@@ -151,16 +157,20 @@ class Connection:
 
     async def _keep(self, client: aiomqtt.Client) -> None:
         """Receive, and connect again after each loss, until cancelled or another client takes our name."""
-        loop, waits = asyncio.get_running_loop(), delays()
+        loop, waits, quick = asyncio.get_running_loop(), delays(), 0
         try:
             while True:
                 begun = loop.time()
                 lost = await self._receive(client)
-                if loop.time() - begun > STEADY_S:
+                lived_s = loop.time() - begun
+                if lived_s > STEADY_S:
                     waits = delays()
                 self._forget()
                 await _leave(client)
                 LOG.warning("connection to %s lost: %s", self._login.url, lost)
+                quick = quick + 1 if lived_s <= QUICK_S else 0
+                if quick == QUICK_LOSSES:
+                    LOG.warning(_FOUGHT_OVER, self._login.client_id, QUICK_LOSSES)
                 if isinstance(lost, aiomqtt.MqttCodeError) and _code(lost.rc) == SESSION_TAKEN_OVER:
                     self._end(f"another client connected as {self._login.client_id!r}")
                     return
