@@ -171,6 +171,23 @@ async def test_watch_shows_lines_until_interrupted(mosquitto: Mosquitto) -> None
     assert seen == {"type": "document", "arm": "seen", "name": "mode", "document": document}
 
 
+async def test_watch_says_that_nothing_tells_of_an_arm_and_that_a_service_is_silent(mosquitto: Mosquitto) -> None:
+    document = {"state": "online", "epoch": 1, "seen_at": "2026-11-30T09:12:04.512345Z"}
+    async with responding(mosquitto.port) as service:
+        await service.publish("svc/old", document, retain=True)
+        process = await start("watch", "nosuch", "--mqtt", mosquitto.url)
+        assert process.stderr is not None
+        told = [await asyncio.wait_for(process.stderr.readline(), 30) for _ in range(2)]
+        await service.publish("svc/old", None, retain=True)
+        process.send_signal(signal.SIGINT)
+        assert (await end_of(process)).code == Exit.INTERRUPTED
+    assert told == [
+        b"armbroker: service old says online, but was not seen for 30 s (last 2026-11-30T09:12:04.512345Z): take it "
+        b"for offline\n",
+        b"armbroker: no service tells of an arm 'nosuch'; still listening\n",
+    ]
+
+
 async def test_watch_ends_when_nobody_reads(mosquitto: Mosquitto) -> None:
     document = {"epoch": 1, "seq": 1}
     async with responding(mosquitto.port) as service:
