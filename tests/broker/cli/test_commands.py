@@ -181,11 +181,9 @@ async def test_watch_says_that_nothing_tells_of_an_arm_and_that_a_service_is_sil
         await service.publish("svc/old", None, retain=True)
         process.send_signal(signal.SIGINT)
         assert (await end_of(process)).code == Exit.INTERRUPTED
-    assert told == [
-        b"armbroker: service old says online, but was not seen for 30 s (last 2026-11-30T09:12:04.512345Z): take it "
-        b"for offline\n",
-        b"armbroker: no service tells of an arm 'nosuch'; still listening\n",
-    ]
+    silent, unknown = told
+    assert silent.startswith(b"armbroker: service old says online, but was not seen for 30 s (last 2026-11-30T09:12:04")
+    assert unknown == b"armbroker: no service tells of an arm 'nosuch'; still listening\n"
 
 
 async def test_watch_ends_when_nobody_reads(mosquitto: Mosquitto) -> None:
