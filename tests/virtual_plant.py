@@ -57,7 +57,7 @@ class Plant:
         if not isinstance(loop, PatientLoop):
             raise TypeError("a PatientLoop is needed: use run()")
         document: dict[str, Any] = {
-            "store": {"dir": str(data)},
+            "store": {"dir": str(data), "reserve_mib": 1},
             "sim": {"faults": True, "latency_ms": 0},
             "arm": [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in arms],
             **more,

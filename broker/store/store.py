@@ -18,7 +18,7 @@ from broker.store.history import Lost, check_history, kept_anchor, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
 from broker.store.rename import due_in, rename_arms
-from broker.store.reserve import RESERVE_BYTES, Reserve
+from broker.store.reserve import Reserve
 from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
 from broker.store.rows import Loaded, Purged
@@ -65,7 +65,7 @@ class Store(GroupCommit):
     @classmethod
     def open(
         cls, directory: Path, now: Callable[[], int], *, whole_bytes: int = WHOLE_BYTES, accept_lost: bool = False,
-        reserve_bytes: int = RESERVE_BYTES, renames: Mapping[str, str] = NO_RENAMES,
+        reserve_bytes: int = 0, renames: Mapping[str, str] = NO_RENAMES,
     ) -> "Store":  # fmt: skip
         """Lock, create or migrate, check and try the store; blocks. `now` gives µs since 1970.
 

@@ -20,6 +20,7 @@ url = "{url}"
 client_id = "service-{name}"
 [store]
 dir = "{data}"
+reserve_mib = 1
 [sim]
 faults = true
 latency_ms = {latency_ms}

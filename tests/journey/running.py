@@ -20,7 +20,7 @@ def settings_of(url: str, root: str, data: Path, arms: list[str], **more: Any) -
     document: dict[str, Any] = {
         "root": root,
         "mqtt": {"url": url, "client_id": f"service-{root}"},
-        "store": {"dir": str(data)},
+        "store": {"dir": str(data), "reserve_mib": 1},
         "sim": {"faults": True, "latency_ms": 0},
         "clients": {ANYBODY: {"rights": list(RIGHTS)}},
         "arm": [{"id": arm, "adapter": "simulated", "model": "gen3_7dof"} for arm in arms],

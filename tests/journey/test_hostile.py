@@ -55,7 +55,7 @@ class HostilePlant:
             mqtt |= {"user": "svc", "password_file": str(secret), "identity": "server-acl"}
         return {
             "mqtt": mqtt,
-            "store": {"dir": str(self._folder / f"data-{self._count}")},
+            "store": {"dir": str(self._folder / f"data-{self._count}"), "reserve_mib": 1},
             "sim": {"latency_ms": 0},
             "clients": {ANYBODY: {"rights": list(RIGHTS)}, "alice": {"arms": names[:3]}, "bob": {"arms": names[3:]}},
             "arm": [{"id": name, "model": "gen3_7dof"} for name in names],
