@@ -254,6 +254,7 @@ class Service:
         if drain:
             self._queues.end_with_changes()
             await self._settle()
+            self._presence.fall_silent()
             self._announcer.presence(OFFLINE)
             await self._flush()
         elif isinstance(self._store.error, StoreFullError):

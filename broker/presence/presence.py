@@ -146,9 +146,13 @@ class Presence:
         """Wait until no other service can have taken our place; for ever if one has, until that ends the tasks."""
         await self._sure.wait()
 
+    def fall_silent(self) -> None:
+        """Say no more that we are here, whatever is heard: from now on others say that we are gone."""
+        self._closing = True
+
     async def close(self) -> None:
         """Say that we are gone, and disconnect; harmless when that was done."""
-        self._closing = True
+        self.fall_silent()
         self.pulse.close()
         for task in self._own:
             task.cancel()

@@ -63,6 +63,20 @@ async def test_sigterm_lets_changes_settle_and_says_goodbye(process: Maker) -> N
         assert await one.stop() == Exit.OK
 
 
+async def test_a_service_that_said_goodbye_does_not_come_back(process: Maker) -> None:
+    one = process().start()
+    async with Client(one.port, one.root, "ann", "ann") as client:
+        await client.subscribe("svc/+")
+        await online(client, 1)
+        client.inbox.clear()
+        assert await one.stop() == Exit.OK
+        await client.publish("svc/last", b"{}")
+        await client.take_topic("svc/last")
+        states = [message.document["state"] for message in client.inbox if message.topic == "svc/main"]
+        first = states.index("offline")
+        assert set(states[first:]) == {"offline"}
+
+
 async def test_a_kill_leaves_the_will(process: Maker) -> None:
     one = process().start()
     async with Client(one.port, one.root, "ann", "ann") as client:
