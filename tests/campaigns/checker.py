@@ -42,7 +42,8 @@ class Checker:
         await self._judge_repeats()
         self._judge_arms()
         await self._judge_documents(events)
-        self._expect("Traceback" not in stage.process.log, "a traceback in the log")
+        trace = stage.process.log.partition("Traceback")[2]
+        self._expect(not trace, f"a traceback in the log: {trace[:3000]}")
         self._figures.count("requests", len(stage.asked))
         self._figures.count("replies", sum(len(asked.replies) for asked in stage.asked.values()))
         self._figures.count("carried out by the arms", sum(self._done.values()))

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.campaigns.checker import Checker
 from tests.campaigns.clock_service import CLOCK
 from tests.campaigns.defects import VARIABLE
-from tests.campaigns.figures import Figures
+from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document
 from tests.campaigns.places import folders
 from tests.campaigns.stage import ITEM, METHOD, PATIENCE_S, Stage
@@ -148,5 +148,5 @@ def run(trials: int, seed: int, defect: str = "") -> Figures:
     figures = Figures()
     for number, folder in folders(-(-trials // TOGETHER)):
         some = min(TOGETHER, trials - number * TOGETHER)
-        asyncio.run(_some(folder, seed * 1000 + number, number * (TOGETHER + 1), some, defect, figures))
+        play(_some(folder, seed * 1000 + number, number * (TOGETHER + 1), some, defect, figures), figures)
     return figures

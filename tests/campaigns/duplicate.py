@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tests.campaigns.checker import Checker
-from tests.campaigns.figures import Figures
+from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Person
 from tests.campaigns.places import folders
 from tests.campaigns.stage import PATIENCE_S, Stage
@@ -68,5 +68,5 @@ def run(trials: int, seed: int, defect: str = "") -> Figures:
     figures = Figures()
     for number, folder in folders(-(-trials // TOGETHER)):
         count = min(TOGETHER, trials - number * TOGETHER)
-        asyncio.run(_some(folder, seed * 1000 + number, count, defect, figures))
+        play(_some(folder, seed * 1000 + number, count, defect, figures), figures)
     return figures

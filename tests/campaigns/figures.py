@@ -1,5 +1,8 @@
 """What a campaign comes to."""
 
+import asyncio
+import traceback
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,3 +47,11 @@ class Figures:
             "wrong": len(self.wrong),
             "first": self.wrong[:SHOWN],
         }
+
+
+def play(part: Coroutine[Any, Any, None], figures: Figures) -> None:
+    """Run a part of a campaign; that it stands still is wrong, too."""
+    try:
+        asyncio.run(part)
+    except* TimeoutError as late:
+        figures.expect(False, f"stood still: {''.join(traceback.format_exception(late, limit=-2))[-1500:]}")

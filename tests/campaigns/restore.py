@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.campaigns.checker import PAGE
 from tests.campaigns.defects import VARIABLE
-from tests.campaigns.figures import Figures
+from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Document
 from tests.campaigns.places import folders
 from tests.campaigns.stage import ITEM, REST_S, Stage, Taken
@@ -185,5 +185,5 @@ def run(trials: int, seed: int, defect: str = "") -> Figures:
     figures = Figures()
     for number, folder in folders(-(-trials // TOGETHER)):
         some = min(TOGETHER, trials - number * TOGETHER)
-        asyncio.run(_some(folder, seed * 1000 + number, some, defect, figures))
+        play(_some(folder, seed * 1000 + number, some, defect, figures), figures)
     return figures

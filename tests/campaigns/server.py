@@ -15,7 +15,7 @@ from typing import Any
 import aiomqtt
 
 from tests.campaigns.checker import Checker
-from tests.campaigns.figures import Figures
+from tests.campaigns.figures import Figures, play
 from tests.campaigns.places import folders
 from tests.campaigns.stage import Stage
 from tests.mosquitto import OPEN_CONFIG, SHIPPED, Mosquitto
@@ -146,5 +146,5 @@ def run(trials: int, seed: int, defect: str = "") -> Figures:
     kinds = [KINDS[at % len(KINDS)] for at in range(trials)]
     for number, folder in folders(-(-trials // TOGETHER)):
         some = kinds[number * TOGETHER : (number + 1) * TOGETHER]
-        asyncio.run(_some(folder, seed * 1000 + number, some, number, defect, figures))
+        play(_some(folder, seed * 1000 + number, some, number, defect, figures), figures)
     return figures

@@ -106,15 +106,16 @@ class Stage:
 
     @contextlib.asynccontextmanager
     async def load(self, pause_s: float = 0.02) -> AsyncIterator[None]:
-        """All users at work until the end of the block; then each still waits for its last reply."""
+        """All users at work until the end of the block; then each still waits for its last reply, REST_S at most."""
         self._over.clear()
-        async with asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(None) as bound, asyncio.TaskGroup() as tasks:
             for person in self.users:
                 tasks.create_task(self._work(person, dice_of(self.dice.random()), pause_s))
             try:
                 yield
             finally:
                 self._over.set()
+                bound.reschedule(asyncio.get_running_loop().time() + REST_S)
 
     async def _work(self, person: Person, dice: random.Random, pause_s: float) -> None:
         mine: list[Asked] = []
@@ -144,12 +145,13 @@ class Stage:
         return self._values[arm, mode].pop()
 
     async def online(self, epoch: int) -> int:
-        """Wait until a run of this epoch, or a later one, takes requests; its epoch."""
+        """Wait until a run of this epoch, or a later one, takes requests, for REST_S at most; its epoch."""
 
         def wanted(document: Document) -> bool:
             return bool(document["state"] == "online" and document["epoch"] >= epoch)
 
-        told = await self.monitor.until(lambda told: told.topic == "svc/main" and wanted(told.document))
+        async with asyncio.timeout(REST_S):
+            told = await self.monitor.until(lambda told: told.topic == "svc/main" and wanted(told.document))
         return int(told.document["epoch"])
 
     async def rest(self) -> None:
