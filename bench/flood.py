@@ -36,6 +36,8 @@ PACE = 20.0
 PATIENCE_S = 20.0
 """How long the other user waits for a reply."""
 TIGHTEN_PACE = 4.0
+QUEUE, ABREAST = 256, 64
+"""Unsettled changes that an arm takes of one user, and how many are sent at once."""
 QUIET_S = 6.0
 AFTER_S = 3.0
 RATIO, BACKLOG_S = 3.0, 5.0
@@ -50,6 +52,15 @@ max_queued_messages 100000
 log_type error
 """
 ITEM = "twist_linear_soft_limit"
+
+
+class Times(NamedTuple):
+    """How long the parts of a trial last, seconds; `patience` is how long the others wait for a reply."""
+
+    flood: float
+    quiet: float = QUIET_S
+    after: float = AFTER_S
+    patience: float = PATIENCE_S
 
 
 # ---------------------------------------------------------------------- the others
@@ -81,12 +92,12 @@ def share(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(part * len(values)))]
 
 
-async def ask(client: ArmClient, arm: str, times: list[float], seen: Seen) -> None:
+async def ask(client: ArmClient, arm: str, times: list[float], seen: Seen, patience_s: float) -> None:
     """One change of the other user, timed."""
     begin = time.perf_counter()
     params = {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": [10.0 + random.random() * 50] * 7}
     try:
-        await client.call(arm, "SetJointSpeedSoftLimits", params, timeout=PATIENCE_S)
+        await client.call(arm, "SetJointSpeedSoftLimits", params, timeout=patience_s)
     except NoReplyError:
         seen.unanswered += 1
     except RefusedError as refused:
@@ -94,25 +105,27 @@ async def ask(client: ArmClient, arm: str, times: list[float], seen: Seen) -> No
     times.append((time.perf_counter() - begin) * 1e3)
 
 
-async def paced(client: ArmClient, seconds: float, times: list[float], seen: Seen) -> None:
+async def paced(
+    client: ArmClient, seconds: float, times: list[float], seen: Seen, patience_s: float = PATIENCE_S
+) -> None:
     """Open loop, over all arms."""
     loop = asyncio.get_running_loop()
     start = loop.time()
     async with asyncio.TaskGroup() as tasks:
         for number in range(int(PACE * seconds)):
             await asyncio.sleep(max(0.0, start + number / PACE - loop.time()))
-            tasks.create_task(ask(client, f"sim-{number % ARMS:04d}", times, seen))
+            tasks.create_task(ask(client, f"sim-{number % ARMS:04d}", times, seen, patience_s))
 
 
-async def tighten(client: ArmClient, who: str, arm: str, seconds: float, seen: Seen) -> None:
+async def tighten(client: ArmClient, who: str, arm: str, times: Times, seen: Seen) -> None:
     """Tighten an angular limit step by step, one after the other."""
     loop = asyncio.get_running_loop()
-    end, number = loop.time() + seconds, 0
+    end, number = loop.time() + times.flood, 0
     while loop.time() < end:
         number += 1
         params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": round(50.0 - 0.1 * number, 3)}
         try:
-            await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=10.0)
+            await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=times.patience / 2)
             seen.tightened[who] += 1
         except ClientError as error:
             seen.not_tightened.append(f"{who}: {error}")
@@ -147,13 +160,14 @@ class Listener:
                 self.accepted += isinstance(message.payload, bytes) and b'"ok":true' in message.payload
                 self.last_s = time.perf_counter()
 
-    async def quiet(self, since_s: float) -> None:
-        """Wait until nothing came for a while."""
-        while (left_s := AFTER_S + max(since_s, self.last_s) - time.perf_counter()) > 0:  # noqa: ASYNC110 - by turns
+    async def quiet(self, since_s: float, after_s: float) -> None:
+        """Wait until nothing came for a while; not much longer than the bound."""
+        most_s = since_s + BACKLOG_S
+        while (left_s := after_s + min(most_s, max(since_s, self.last_s)) - time.perf_counter()) > 0:  # noqa: ASYNC110
             await asyncio.sleep(left_s)
 
 
-async def trial(port: int, kind: str, rate: float, seconds: float, tag: str) -> Seen:
+async def trial(port: int, kind: str, rate: float, times: Times, tag: str) -> Seen:
     """A quiet time, a flood, and the time after it."""
     seen = Seen()
     url = f"mqtt://127.0.0.1:{port}"
@@ -168,21 +182,43 @@ async def trial(port: int, kind: str, rate: float, seconds: float, tag: str) -> 
         await paced(other, 1.0, [], seen)
         await loosen(third, "sim-0000")
         await loosen(own, "sim-0001")
-        await paced(other, QUIET_S, seen.quiet, seen)
+        await paced(other, times.quiet, seen.quiet, seen)
         flooder = Path(__file__).with_name("flooder.py")
-        command = [sys.executable, str(flooder), str(port), str(rate), str(seconds), kind, tag, str(ARMS)]
+        command = [sys.executable, str(flooder), str(port), str(rate), str(times.flood), kind, tag, str(ARMS)]
         flooding = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
         async with asyncio.TaskGroup() as others:
-            others.create_task(paced(other, seconds, seen.flooded, seen))
-            others.create_task(tighten(third, THIRD, "sim-0000", seconds, seen))
-            others.create_task(tighten(own, FLOODER, "sim-0001", seconds, seen))
+            others.create_task(paced(other, times.flood, seen.flooded, seen, times.patience))
+            others.create_task(tighten(third, THIRD, "sim-0000", times, seen))
+            others.create_task(tighten(own, FLOODER, "sim-0001", times, seen))
         out, _ = await flooding.communicate()
         seen.sent, ended_s = int(out), time.perf_counter()
-        await listener.quiet(ended_s)
+        await listener.quiet(ended_s, times.after)
         seen.replies, seen.accepted = listener.count, listener.accepted
         seen.backlog_s = max(0.0, listener.last_s - ended_s)
         listening.cancel()
     return seen
+
+
+async def crowd(port: int, arm: str) -> list[str]:
+    """One user fills the queue of an arm that hangs; which changes of others are not taken."""
+    url, missed = f"mqtt://127.0.0.1:{port}", []
+    async with ArmClient(url, user=FLOODER, conn="crowd") as own, ArmClient(url, user=OTHER, conn="late") as other:
+        await own.call(arm, "SimFault", {"fault": "hang"}, timeout=PATIENCE_S)
+        gravity = [{"z": -9.7 - number / 1000} for number in range(QUEUE)]
+        for first in range(0, QUEUE, ABREAST):
+            async with asyncio.TaskGroup() as tasks:
+                for params in gravity[first : first + ABREAST]:
+                    tasks.create_task(own.call(arm, "SetGravityVector", params, wait="stored", timeout=PATIENCE_S))
+        with contextlib.suppress(RefusedError):
+            await own.call(arm, "SetGravityVector", {"z": -9.6}, wait="stored", timeout=0.5)
+            missed.append("the queue was not full")
+        tighter = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": 20.0}
+        for method, params in (("SetTwistAngularSoftLimit", tighter), ("SetGravityVector", {"z": -9.75})):
+            try:
+                await other.call(arm, method, params, wait="stored", timeout=PATIENCE_S)
+            except ClientError as error:
+                missed.append(f"{method} of another user: {error}")
+    return missed
 
 
 # ---------------------------------------------------------------------- the whole
@@ -216,9 +252,15 @@ class Place(NamedTuple):
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, inflight: int = 100, module: str = "broker", environment: dict[str, str] | None = None
+    folder: Path,
+    inflight: int = 100,
+    module: str = "broker",
+    environment: dict[str, str] | None = None,
+    settings: str = "",
 ) -> Iterator[Place]:
     """An MQTT server and a service for the time of the block; `module` runs in place of `broker`.
+
+    `settings` is a `fleet.toml` to use instead of simulated arms, with `{port}` and `{data}` to fill in.
 
     Raises:
         RuntimeError: mosquitto is not installed.
@@ -231,7 +273,10 @@ def serving(
         port = int(probe.getsockname()[1])
     (folder / "mosquitto.conf").write_text(CONFIG.format(port=port, inflight=inflight))
     command = [sys.executable, "-m", module, "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data", f"{folder}/data"]
-    command += ["--sim", str(ARMS), "--sim-latency", "0"]
+    command += ["--sim", str(ARMS), "--sim-latency", "0", "--sim-faults"]
+    if settings:
+        (folder / "fleet.toml").write_text(settings.format(port=port, data=folder / "data"))
+        command = [sys.executable, "-m", module, "run", "--config", str(folder / "fleet.toml")]
     with running([mosquitto, "-c", str(folder / "mosquitto.conf")], folder / "mosquitto.log") as server:
         time.sleep(0.5)
         with running(command, folder / "service.log", environment) as service:
@@ -245,7 +290,7 @@ def run(trials: int, kinds: list[str], rates: list[float], seconds: float, infli
         for number in range(trials):
             kind, rate = kinds[number % len(kinds)], rates[number % len(rates)]
             before_s = cpu_s(place.service), cpu_s(place.server)
-            seen = asyncio.run(trial(place.port, kind, rate, seconds, f"t{number}"))
+            seen = asyncio.run(trial(place.port, kind, rate, Times(seconds), f"t{number}"))
             spent_s = cpu_s(place.service) - before_s[0], cpu_s(place.server) - before_s[1]
             missed += not show(kind, seen, spent_s)
     return int(missed > 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Floods an MQTT server with requests of one user: `flooder.py PORT RATE SECONDS KIND TAG ARMS`; prints how many."""
+"""Floods an MQTT server with requests of a user: `flooder.py PORT RATE SECONDS KIND TAG ARMS [USER]`; prints a count."""
 
 import contextlib
 import random
@@ -18,6 +18,11 @@ KINDS = {
     ),
     "read": ("sim-{arm:04d}", "GetGravityVector", "{{}}"),
     "history": ("sim-{arm:04d}", "GetHistory", '{{"limit":500}}'),
+    "bad": (
+        "sim-{arm:04d}",
+        "SetTwistLinearSoftLimit",
+        '{{"control_mode":"CARTESIAN_JOYSTICK","' + ITEM + '":-{value}}}',
+    ),
     "unknown": ("nobody-{arm}", "GetGravityVector", "{{}}"),
 }
 """What is flooded with: arm, method, params."""
@@ -37,11 +42,11 @@ def _packet(kind: int, body: bytes) -> bytes:
             return bytes([kind]) + bytes(length) + body
 
 
-def flood(port: int, rate: float, seconds: float, kind: str, tag: str, arms: int) -> int:
+def flood(port: int, rate: float, seconds: float, kind: str, tag: str, arms: int, user: str = FLOODER) -> int:
     """Publish requests at QoS 1 as MQTT 3.1.1, however they are answered; how many."""
     arm, method, params = KINDS[kind]
     connection = socket.create_connection(("127.0.0.1", port))
-    head = _text("MQTT") + bytes([4, 0x82, 0, 0]) + _text(f"flood-{tag}") + _text(FLOODER)
+    head = _text("MQTT") + bytes([4, 0x82, 0, 0]) + _text(f"flood-{tag}") + _text(user)
     connection.sendall(_packet(0x10, head))
     connection.recv(4)
     connection.settimeout(0)
@@ -51,7 +56,7 @@ def flood(port: int, rate: float, seconds: float, kind: str, tag: str, arms: int
         while sent < now_s * rate:
             sent += 1
             value = f"{0.02 + random.random() * 0.4:.4f}"
-            topic = f"{ROOT}/req/{FLOODER}/flood-{tag}/{arm.format(arm=sent % arms)}/{method}"
+            topic = f"{ROOT}/req/{user}/flood-{tag}/{arm.format(arm=sent % arms)}/{method}"
             payload = f'{{"id":"{tag}-{sent}","params":{params.format(value=value)}}}'
             burst += _packet(0x32, _text(topic) + (sent % 65535 + 1).to_bytes(2, "big") + payload.encode())
         if burst:
@@ -66,8 +71,8 @@ def flood(port: int, rate: float, seconds: float, kind: str, tag: str, arms: int
 
 def main() -> int:
     """Read the command line and flood."""
-    port, rate, seconds, kind, tag, arms = sys.argv[1:]
-    print(flood(int(port), float(rate), float(seconds), kind, tag, int(arms)))
+    port, rate, seconds, kind, tag, arms, *user = sys.argv[1:]
+    print(flood(int(port), float(rate), float(seconds), kind, tag, int(arms), *user))
     return 0
 
 

@@ -32,6 +32,7 @@ from broker.settings import Settings, Users
 from broker.settle.settler import Settler
 from broker.store.rows import RequestRow
 from broker.topics import Topics
+from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
@@ -146,6 +147,8 @@ class Acceptor:
         request = request_of(arrival, self._settings)
         state = _NOWHERE if session is None else session.state
         outcome = rpc.decide(state, request)
+        if isinstance(outcome, Proposal | Restoration):
+            check_reserve(state, outcome)
         if rpc.access is Access.WRITE and (arrival.envelope.dry_run or arrival.checked_only):
             outcome = checked(state, rpc, outcome)
         check_waiting(arrival, self._settings, self._users, state, outcome)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from broker.accept.arrival import Arrival
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
-from handlers.items.verbs import check_room
+from handlers.items.room import check_room
 from handlers.methods.authority import check_hold, is_checked_only
 from handlers.rpc.request import Request
 from handlers.rpc.rights import check_right, may_unlock
@@ -94,7 +94,7 @@ def check_values(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None
     if arrival.params_error is None:
         return
     if session is not None and rpc.access is Access.WRITE and rpc.item:
-        check_room(session.state)
+        check_room(session.state, arrival.topic.user)
     raise arrival.params_error
 
 

@@ -121,6 +121,8 @@ class ArmSession:
         """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
         state = self.state
         state.unsettled += 1
+        user = job.author.user
+        state.unsettled_of[user] = state.unsettled_of.get(user, 0) + 1
         for slot in job.places:
             state.pending[slot] = state.pending.get(slot, 0) + 1
             if job.rev:
@@ -137,6 +139,10 @@ class ArmSession:
         """A change has its end."""
         state, slot = self.state, job.slot
         state.unsettled -= 1
+        if (of_user := state.unsettled_of.get(job.author.user, 1) - 1) > 0:
+            state.unsettled_of[job.author.user] = of_user
+        else:
+            state.unsettled_of.pop(job.author.user, None)
         for place in job.places:
             left = state.pending.get(place, 1) - 1
             if left:

@@ -2,6 +2,7 @@
 
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
+from handlers.items.room import check_room
 from handlers.items.sanity import stopping_doubts, told
 from handlers.items.settling import agrees, equal
 from handlers.rpc.outcome import Answer, Proposal
@@ -62,23 +63,13 @@ def slot_of(item: ConfigItem, message: Message) -> Slot:
     return (item.key, mode)
 
 
-def check_room(state: ArmState) -> None:
-    """Refuse one more write than the queue of an arm takes.
-
-    Raises:
-        BrokerError: busy.
-    """
-    if state.unsettled >= state.queue_limit:
-        raise BrokerError("busy", f"{state.arm} has {state.unsettled} unsettled changes, {state.queue_limit} at most.")
-
-
 def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = False) -> None:
     """Refuse a write that this arm cannot take, whatever its value; one that must begin `at_once` is never pending.
 
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    check_known(state)
+    check_known(state, request)
     if at_once and state.held:
         raise held_arm(state)
     if at_once and not held_by_service(state, slot[0]):
@@ -89,13 +80,13 @@ def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = Fals
         raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
 
-def check_known(state: ArmState) -> None:
+def check_known(state: ArmState, request: Request) -> None:
     """Refuse a write of an arm that has no room for it, or of which too little is known to check a value.
 
     Raises:
         BrokerError: busy, arm_not_read, held.
     """
-    check_room(state)
+    check_room(state, request.user)
     if not state.adopted or state.description is None:
         raise not_read(state)
     if state.unfit:

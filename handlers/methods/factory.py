@@ -77,7 +77,7 @@ def restore_factory(state: ArmState, request: Request) -> Restoration:
         BrokerError: unknown_field, busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
     known_only(plain_params(request), ())
-    check_known(state)
+    check_known(state, request)
     if state.held:
         raise held_arm(state)
     check_presence(state)

@@ -96,6 +96,8 @@ class ArmState:
     read_at_us: int = 0
     mode_seen_at_us: int = 0
     unsettled: int = 0
+    unsettled_of: dict[str, int] = field(default_factory=dict)
+    """The same by user."""
     desired: dict[Slot, Message] = field(default_factory=dict)
     reported: dict[Slot, Message] = field(default_factory=dict)
     desired_rev: dict[Slot, int] = field(default_factory=dict)

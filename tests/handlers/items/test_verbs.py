@@ -162,8 +162,9 @@ def test_a_mode_without_the_limit_is_told_before_the_values() -> None:
 @pytest.mark.parametrize(
     ("changes", "refused_as"),
     [
-        ({"unsettled": 256}, "busy"),
-        ({"unsettled": 2, "queue_limit": 2}, "busy"),
+        ({"unsettled": 256, "unsettled_of": {"alice": 8}}, "busy"),
+        ({"unsettled": 2, "queue_limit": 2, "unsettled_of": {"alice": 1}}, "busy"),
+        ({"unsettled": 320}, "busy"),
         ({"adopted": False}, "arm_not_read"),
         ({"description": None}, "arm_not_read"),
         ({"held": "its limits cannot be used", "unfit": True}, "held"),

@@ -67,7 +67,7 @@ def test_limits_that_the_arm_itself_holds_are_set_to_what_was_adopted() -> None:
 @pytest.mark.parametrize(
     ("changes", "envelope", "kind"),
     [
-        ({"unsettled": 256}, {}, "busy"),
+        ({"unsettled": 256, "unsettled_of": {"alice": 256}}, {}, "busy"),
         ({"adopted": False}, {}, "arm_not_read"),
         ({"held": "another serial number"}, {}, "held"),
         ({"online": False}, {}, "arm_away"),
