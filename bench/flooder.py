@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Floods an MQTT server with requests of a user: `flooder.py PORT RATE SECONDS KIND TAG ARMS [USER]`; prints a count."""
+"""Floods an MQTT server with requests of one: `flooder.py PORT RATE SECONDS KIND TAG ARMS [USER]`; prints how many."""
 
 import contextlib
 import random

@@ -33,7 +33,8 @@ SLICE_S = 0.004
 AGAIN_S = 0.02
 """How soon it is looked again whether messages may be decided."""
 REPLIES_MOST = 2_000
-"""Publications that wait for the MQTT server; beyond it nothing is decided."""
+"""Publications that wait for the MQTT server; beyond it nothing is decided, unless the link reads no more: then the
+MQTT server's receipts lie behind requests that are to be acknowledged first."""
 AHEAD_MESSAGES, AHEAD_BYTES = 2_000, 32 * 2**20
 """What may wait for its turn; beyond it nothing is read."""
 
@@ -161,12 +162,12 @@ class Turnstile:
 
         Later, while another service may have taken our place, or too many replies wait for the MQTT server.
         """
-        if not self._presence.sure or self._outbox.backlog >= REPLIES_MOST:
+        if not self._presence.sure or self._outbox.holds(REPLIES_MOST):
             self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
             return
         clock = self._clock
         begun_s = at_s = clock.monotonic()
-        while self._shares and at_s - begun_s < SLICE_S and self._outbox.backlog < REPLIES_MOST:
+        while self._shares and at_s - begun_s < SLICE_S and not self._outbox.holds(REPLIES_MOST):
             arrival = self._shares.take()
             self._bytes -= len(arrival.message.payload)
             self._acceptor.accept(arrival)

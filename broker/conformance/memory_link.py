@@ -92,7 +92,7 @@ class MemoryLink(_Inbox):
         self.readable = True
         """Whether a second link may read what is retained; while `mute` it gets nothing that it publishes itself."""
         self.mute = False
-        self.connected = False
+        self.connected = self.deaf = False
         self.max_packet = UNTOLD_MAX_PACKET
         self._loop = loop
         self._open: deque[MemoryReceipt] = deque()

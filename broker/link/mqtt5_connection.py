@@ -131,6 +131,11 @@ class Connection(asyncio.Protocol):
 
     # ------------------------------------------------------------------ for the link
 
+    @property
+    def paused(self) -> bool:
+        """Whether nothing is read until enough messages are acknowledged."""
+        return self._paused
+
     def take(self) -> list[InboundMessage]:
         """The messages that are here, up to `BATCH_MOST`."""
         taken = self.incoming.take()

@@ -42,6 +42,11 @@ class Mqtt5Link(KeptLink[Connection]):
         return self._connection is not None and self._connection.up
 
     @property
+    def deaf(self) -> bool:
+        """See `MqttLink.deaf`."""
+        return self._connection is not None and self._connection.paused
+
+    @property
     def held_bytes(self) -> int:
         """Bytes of packets that came and are not acknowledged."""
         return 0 if self._connection is None else self._connection.incoming.held_bytes

@@ -208,6 +208,10 @@ class MqttLink(Protocol):
         """Whether publishing is possible: connected and subscribed."""
 
     @property
+    def deaf(self) -> bool:
+        """Whether nothing is read, receipts neither, until messages that came are acknowledged."""
+
+    @property
     def max_packet(self) -> int:
         """Largest packet in bytes that the MQTT server takes, header and properties included.
 

@@ -96,6 +96,11 @@ class MqttiumLink(KeptLink[MqttiumConnection]):
         self._properties: dict[tuple[str, int], Properties] = {}
 
     @property
+    def deaf(self) -> bool:
+        """See `MqttLink.deaf`."""
+        return False
+
+    @property
     def connected(self) -> bool:
         """See `MqttLink.connected`."""
         return self._connection is not None and self._connection.client.is_connected

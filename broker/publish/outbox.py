@@ -67,6 +67,10 @@ class Outbox:
         """Publications not yet taken by the MQTT server."""
         return len(self._waiting) + len(self._under_way)
 
+    def holds(self, most: int) -> bool:
+        """Whether so many publications wait for the MQTT server, which is listened to: waiting makes them fewer."""
+        return self.backlog >= most and not self._link.deaf
+
     def room(self, publication: Publication) -> int:
         """Bytes that its payload may have."""
         return self._link.max_packet - publication.overhead()

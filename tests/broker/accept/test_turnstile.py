@@ -165,6 +165,20 @@ def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     play(tmp_path, scenario)
 
 
+def test_requests_are_decided_while_receipts_lie_behind_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it a service that reads no more waits for ever for what it does not read."""
+    monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
+
+    async def scenario(plant: Plant) -> None:
+        plant.link.silent = plant.link.deaf = True
+        for number in range(800):
+            plant.send("nobody", "GetGravityVector", id=f"n{number}")
+        await plant.turn(1.0)
+        assert len(plant.link.acked) == 800
+
+    play(tmp_path, scenario)
+
+
 def test_nothing_is_decided_while_too_many_replies_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it replies pile up in memory whenever requests come faster than the MQTT server takes replies."""
     monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
