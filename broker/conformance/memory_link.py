@@ -242,7 +242,7 @@ class MemoryReader:
     def __init__(self, server: MemoryLink, config: LinkConfig) -> None:
         self.counts = LinkCounts()
         self.max_packet = UNTOLD_MAX_PACKET
-        self.connected = False
+        self.connected = self.deaf = False
         self._server = server
         self._filters = [re.compile(re.escape(one).replace(r"\+", "[^/]*")) for one in config.filters]
         self._inbox: asyncio.Queue[InboundMessage | None] = asyncio.Queue()

@@ -170,6 +170,8 @@ def test_requests_are_decided_while_receipts_lie_behind_them(tmp_path: Path, mon
     monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
 
     async def scenario(plant: Plant) -> None:
+        plant.link.answer()
+        await plant.turn(1.0)
         plant.link.silent = plant.link.deaf = True
         for number in range(800):
             plant.send("nobody", "GetGravityVector", id=f"n{number}")
