@@ -213,9 +213,9 @@ async def crowd(port: int, arm: str) -> list[str]:
             await own.call(arm, "SetGravityVector", {"z": -9.6}, wait="stored", timeout=0.5)
             missed.append("the queue was not full")
         tighter = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": 20.0}
-        for method, params in (("SetTwistAngularSoftLimit", tighter), ("SetGravityVector", {"z": -9.75})):
+        for method, change in (("SetTwistAngularSoftLimit", tighter), ("SetGravityVector", {"z": -9.75})):
             try:
-                await other.call(arm, method, params, wait="stored", timeout=PATIENCE_S)
+                await other.call(arm, method, change, wait="stored", timeout=PATIENCE_S)
             except ClientError as error:
                 missed.append(f"{method} of another user: {error}")
     return missed
