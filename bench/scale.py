@@ -5,7 +5,8 @@ For each number of arms: a Mosquitto with the shipped bounds, one service with s
 a limit now and then. Measures
 - first start: from the start of the process until the MQTT server has every document of every arm
 - restart: the same after a SIGTERM, with everything retained and right; how many documents were sent again
-- RSS, the highest of each start; CPU of the service while nothing happens, in percent of one core
+- RSS, the highest of each start; CPU seconds of the service until then
+- CPU of the service while nothing happens, in percent of one core
 - a change of a limit: median and p99, during each start and while nothing else happens
 
     bench/scale.py --arms 1000,5000,10000 [--idle 20]
@@ -44,6 +45,7 @@ class Figures(NamedTuple):
     """What one start gave."""
 
     seconds: float
+    cpu_s: float
     sent: int
     memory_mb: float
     latencies: list[float]
@@ -146,10 +148,10 @@ async def measure_start(service: Service, port: int, first: int) -> Figures:
         await change(client, first + 49_999)
         changing = asyncio.create_task(change_until(client, done, first))
         sent = await compared(service)
-        seconds = time.perf_counter() - began
+        seconds, cpu_s = time.perf_counter() - began, service.cpu_s()
         done.set()
         latencies = await changing
-    return Figures(seconds, sent, service.status("VmHWM"), latencies)
+    return Figures(seconds, cpu_s, sent, service.status("VmHWM"), latencies)
 
 
 async def retained(port: int, expected: int) -> int:
@@ -182,7 +184,8 @@ async def measure(service: Service, port: int, arms: int, idle_s: float) -> None
         found = await measure_start(service, port, first)
         have = await retained(port, DOCUMENTS * arms)
         print(
-            f"{arms:6} arms  {name:11} {found.seconds:6.1f} s, {found.sent} sent, {have} of {DOCUMENTS * arms} there, "
+            f"{arms:6} arms  {name:11} {found.seconds:6.1f} s ({found.cpu_s:.1f} s CPU of the service), "
+            f"{found.sent} sent, {have} of {DOCUMENTS * arms} there, "
             f"RSS {found.memory_mb:.0f} MB, changes meanwhile: median {median(found.latencies):.1f} ms, "
             f"p99 {p99(found.latencies):.1f} ms (n {len(found.latencies)})",
             flush=True,

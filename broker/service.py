@@ -231,6 +231,7 @@ class Service:
             self._queues.kick(session)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._reconciler.all_met(self.sessions.values()), FIRST_CONTACT_S)
+        self._reconciler.slices.served = True
         self._fences.check_start()
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -162,11 +162,13 @@ def run(arguments: list[str]) -> int:
         return Exit.OK
     from broker import logs  # noqa: PLC0415 - `--help` and a wrong setting need no service
     from broker.app import Start, serve  # noqa: PLC0415 - likewise
+    from broker.garbage import ShortCollections  # noqa: PLC0415 - likewise
     from broker.reload import tell_doubts  # noqa: PLC0415 - likewise
 
     logs.set_up(asked.settings.log_level, priorities=reads_along())
     tell_doubts(asked.doubts)
     how = Start(accept_lost=asked.accept_lost, take_over=asked.take_over, wait=asked.wait)
+    ShortCollections().begin()
     try:
         return asyncio.run(serve(asked.settings, reread=asked.reread, how=how))
     except KeyboardInterrupt:

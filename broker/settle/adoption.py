@@ -1,12 +1,12 @@
 """Which arm it is: what is known of one is adopted at first contact, and anew when somebody confirms another one."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import structlog
 
 from broker.arms.arm_session import ArmSession, Found
-from broker.blobs import pack, pack_description
+from broker.blobs import pack, pack_description, shared
 from broker.publish.contents import NAMES
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
@@ -110,7 +110,7 @@ class Adoption:
         return _unfit(session)
 
     def _keep(self, session: ArmSession, description: Description) -> None:
-        session.state.methods = session.adapter.methods | SERVICE_METHODS
+        session.state.methods = _with_ours(session.adapter.methods)
         session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
         self.serials[description.serial] = session.arm
@@ -169,19 +169,25 @@ class Adoption:
         self._ledger.store.flush_soon()
 
     def _take_values(self, session: ArmSession, snapshot: Snapshot) -> None:
+        setter = self._by(FOREIGN_USER)
         for slot, read in snapshot.items.items():
-            self.adopt_slot(session, slot, read)
+            self._adopt_read(session, slot, read, setter)
         self.adopt_held(session)
 
     def adopt_held(self, session: ArmSession) -> None:
         """Give the items that the service itself holds their first values."""
+        setter: Setter | None = None
         for slot in INITIAL_ORDER:
             if slot not in session.state.reported and held_by_service(session.state, slot[0]):
-                self._adopt(session, slot, initial_value(session.state, slot), self._by(SETTINGS_USER))
+                setter = setter or self._by(SETTINGS_USER)
+                self._adopt(session, slot, initial_value(session.state, slot), setter)
 
     def adopt_slot(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """A value of the arm that was not known before is desired, and kept where no Reset can bring it back."""
-        self._adopt(session, slot, read, self._by(FOREIGN_USER))
+        self._adopt_read(session, slot, read, self._by(FOREIGN_USER))
+
+    def _adopt_read(self, session: ArmSession, slot: Slot, read: Message, setter: Setter) -> None:
+        self._adopt(session, slot, shared(read), setter)
         if has_no_reset(ITEMS[slot[0]]):
             session.state.first[slot] = read
             self._ledger.store.batch.put_first(FirstRow(arm=session.arm, key=slot[0], mode=slot[1], value=pack(read)))
@@ -195,6 +201,12 @@ class Adoption:
         state.desired_rev[slot] = state.last_rev[slot] = state.rev
         state.reported_by[slot] = state.desired_by[slot] = setter
         self._ledger.put_slot(session, slot)
+
+
+@lru_cache(maxsize=64)
+def _with_ours(methods: frozenset[str]) -> frozenset[str]:
+    """The methods of an adapter and those of the service: one set for all arms that are alike."""
+    return methods | SERVICE_METHODS
 
 
 def _unfit(session: ArmSession) -> str:

@@ -13,6 +13,7 @@ from broker.record.ledger import Ledger
 from broker.settle.adoption import Adoption
 from broker.settle.endings import Endings
 from broker.settle.queues import Queues
+from broker.settle.slices import Slices
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.items.settling import equal
 from schema.arms import Description, Slot
@@ -57,6 +58,8 @@ class Reconciler:
         self._adoption = adoption
         self._release = release
         self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
+        self.slices = Slices(loop)
+        """In which arms that answered are taken over."""
         self._random = random.Random()  # noqa: S311 - jitter, no secret
         self._met = asyncio.Event()
         self._retries: dict[str, asyncio.TimerHandle] = {}
@@ -188,16 +191,21 @@ class Reconciler:
                 self._set_presence(session, online=False, ready=False)
             self._meet(session)
             return False
+        async with self.slices:
+            self._take(session, description, snapshot)
+        return True
+
+    def _take(self, session: ArmSession, description: Description | None, snapshot: Snapshot) -> None:
+        """The arm answered: keep what it is and what it holds, unless it is another one than before."""
         session.failures = 0
         self._meet(session)
         if description is not None and not self._adoption.recognise(session, description, snapshot):
             self._set_presence(session, online=True, ready=False)
-            return True
+            return
         self._take_snapshot(session, snapshot)
         self._set_presence(session, online=True, ready=session.told_ready)
         if session.state.ready:
             self._release(session)
-        return True
 
     def _meet(self, session: ArmSession) -> None:
         session.met = True

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from operator import is_
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from limits.stack.joints import ArmJoints, Bounds
 from limits.stack.layer import MACHINE_KINDS, Layer, LayerKind, Origin, Stack
 from limits.stack.soft_ends import Guard, guard_of
 from limits.stack.sources import kinova_layer
-from schema.arms import Description, Slot
+from schema.arms import Description, JointInfo, Slot
 from schema.enums import ControlMode
 from schema.items import CONFIG_ITEMS
 from schema.messages import KinematicLimits, Message
@@ -226,9 +227,13 @@ def limits_of(state: ArmState) -> ArmLimits:
 
 def joints_of(description: Description) -> ArmJoints:
     """The joints that an arm told of."""
-    return ArmJoints(
-        tuple(joint.name for joint in description.joints), tuple(JointType(joint.type) for joint in description.joints)
-    )
+    return _joints(description.joints)
+
+
+@lru_cache(maxsize=256)
+def _joints(joints: tuple[JointInfo, ...]) -> ArmJoints:
+    """One object for all arms with the same joints."""
+    return ArmJoints(tuple(joint.name for joint in joints), tuple(JointType(joint.type) for joint in joints))
 
 
 def vectors_of(effective: Effective, mode: int | None = None) -> JointLimitVectors:

@@ -19,6 +19,8 @@ Document = dict[str, Any]
 UNKNOWN_MODE = "unknown_mode"
 _ARMS = 1_024
 """How many different sets of joints are remembered."""
+_NUMBERS = 128
+"""Of how many different folds the numbers are remembered: about 30 kB each."""
 
 
 def came_from(kind: LayerKind, origin: Origin) -> dict[str, Any]:
@@ -75,11 +77,34 @@ def _sources(limits: ArmLimits) -> Document:
 
 
 def numbers_by_mode(effective: Effective) -> Document:
-    """The numbers of `effective_document`."""
+    """The numbers of `effective_document`; what is below its keys may be shared with other arms, `sources` apart."""
+    layers = effective.layers
+    if any(layer.origins for layer in layers):
+        sources = _Sources(effective)
+        return _numbers(effective, sources) | {"sources": sources.rows}
+    found: dict[tuple[LayerKind, Origin], int] = {}
+    alike = tuple(found.setdefault((layer.kind, layer.origin), index) for index, layer in enumerate(layers))
+    modes = tuple(layer.mode for layer in layers)
+    shared = _shared(effective.joints, effective.ceilings.tobytes(), effective.binding.tobytes(), modes, alike)
+    if not shared:
+        sources = _Sources(effective)
+        shared.append((_numbers(effective, sources), sources.firsts))
+    numbers, firsts = shared[0]
+    return numbers | {"sources": [came_from(layers[index].kind, layers[index].origin) for index in firsts]}
+
+
+@lru_cache(maxsize=_NUMBERS)
+def _shared(*what: object) -> list[tuple[Document, list[int]]]:
+    """A place for the numbers of all arms that have these, and the first layer of each source."""
+    del what
+    return []
+
+
+def _numbers(effective: Effective, sources: "_Sources") -> Document:
+    """The numbers of a fold, with the places of their sources."""
     own = sorted({layer.mode for layer in effective.layers if layer.mode is not None})
     rows = {mode.name: row_of(mode) for mode in own}
     other = next(row_of(mode) for mode in SLOTS if mode.name not in rows)
-    sources = _Sources(effective)
     of_others = {place.quantity: sources.numbers(other, place) for place in _places(effective.joints)}
     differing = {
         name: {
@@ -97,7 +122,7 @@ def numbers_by_mode(effective: Effective) -> Document:
     return {
         "joints": list(effective.joints.names),
         "units": known,
-        "sources": sources.rows,
+        "sources": [],
         "other_modes": {quantity: numbers for quantity, numbers in of_others.items() if _said(numbers)},
         "modes": {name: differing[name] for name in rows},
         UNKNOWN_MODE: differing[UNKNOWN_MODE],
@@ -120,6 +145,8 @@ class _Sources:
         self._effective = effective
         self._places: dict[tuple[LayerKind, Origin], int] = {}
         self.rows: list[Document] = []
+        self.firsts: list[int] = []
+        """The first layer found of each source."""
 
     def numbers(self, row: int, place: _Place) -> Document:
         """The numbers of a quantity in a row, and the places of their sources."""
@@ -141,6 +168,7 @@ class _Sources:
         if place is None:
             place = self._places[key] = len(self.rows)
             self.rows.append(came_from(*key))
+            self.firsts.append(index)
         return place
 
 

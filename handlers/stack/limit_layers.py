@@ -218,13 +218,16 @@ def _soft_layer(joints: ArmJoints, mode: ControlMode, values: Mapping[str, tuple
     """One layer of some fields, without those that make no sense, as only an arm can tell such."""
     source = f"soft:{mode.name}"
     numbers = {field: getattr(value, SOFT_ITEMS[field]) for field, (value, _) in values.items()}
-    origins: Origins = {
-        (quantity, joint): _origin(source, setter.last)
-        for field, (_, setter) in values.items()
-        for quantity in OF_SOFT[field]
-        for joint in ((None,) if quantity.startswith("twist") else joints.names)
-    }
     latest = max((setter.last for _, setter in values.values()), key=lambda stamp: stamp.at_us, default=Stamp())
+    origins: Origins = {}
+    for field, (_, setter) in values.items():
+        if setter.last == latest:
+            continue
+        found = _origin(source, setter.last)
+        for quantity in OF_SOFT[field]:
+            origins |= dict.fromkeys(
+                ((quantity, joint) for joint in ((None,) if quantity.startswith("twist") else joints.names)), found
+            )
     try:
         return [kinova_layer(joints, KinematicLimits(mode, **numbers), _origin(source, latest), origins)]
     except LimitsError:

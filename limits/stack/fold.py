@@ -1,6 +1,7 @@
 """The fold of a stack: for each control mode and number the tightest layer, and which one that is."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +9,15 @@ from numpy.typing import NDArray
 from limits.errors import LimitsError
 from limits.stack.joints import ArmJoints, Array, Bounds, read_only
 from limits.stack.layer import SLOTS, Layer, Origin, Stack
+from schema.enums import ControlMode
 
 Indices = NDArray[np.int32]
 
 NOBODY = -1
 """Index of the layer where no layer says anything."""
 
+_KEPT = 256
+"""How many folds are remembered: 10 to 20 kB each."""
 _ROWS = {int(mode): row for row, mode in enumerate(SLOTS)}
 UNKNOWN_MODE_ROW = len(SLOTS)
 
@@ -75,28 +79,38 @@ class Effective:
 
 def fold(stack: Stack) -> Effective:
     """Fold the layers: element-wise the tightest, of equal ones the outermost."""
-    shape = (len(SLOTS) + 1, stack.joints.cells)
+    modes = tuple(layer.mode for layer in stack.layers)
+    numbers = b"".join([layer.ceilings.tobytes() for layer in stack.layers])
+    return Effective(stack.joints, stack.layers, *_folded(stack.joints.cells, modes, numbers))
+
+
+@lru_cache(maxsize=_KEPT)
+def _folded(cells: int, modes: tuple[ControlMode | None, ...], numbers: bytes) -> tuple[Array, Indices]:
+    """Ceilings and binding of layers with these modes and numbers: arms with equal numbers share them."""
+    layers = np.frombuffer(numbers).reshape(len(modes), cells)
+    shape = (len(SLOTS) + 1, cells)
     ceilings = np.empty(shape)
     binding = np.empty(shape, dtype=np.int32)
-    ceilings[:], binding[:] = _of_all_modes(stack)
-    for index, layer in enumerate(stack.layers):
-        if layer.mode is not None:
-            row = row_of(layer.mode)
+    ceilings[:], binding[:] = _of_all_modes(modes, layers)
+    for index, mode in enumerate(modes):
+        if mode is not None:
+            row, layer = row_of(mode), layers[index]
             here, binding_here = ceilings[row], binding[row]
-            binds = layer.ceilings < here
-            binds |= (layer.ceilings == here) & (index < binding_here)
-            np.copyto(here, layer.ceilings, where=binds)
+            binds = layer < here
+            binds |= (layer == here) & (index < binding_here)
+            np.copyto(here, layer, where=binds)
             binding_here[binds] = index
     _fill_unknown_mode(ceilings, binding)
-    return Effective(stack.joints, stack.layers, read_only(ceilings), read_only(binding))
+    return read_only(ceilings), read_only(binding)
 
 
-def _of_all_modes(stack: Stack) -> tuple[Array, Indices]:
+def _of_all_modes(modes: tuple[ControlMode | None, ...], layers: Array) -> tuple[Array, Indices]:
     """The tightest of the layers that count in every mode, and its index; shape (cells,) both."""
-    everywhere = [index for index, layer in enumerate(stack.layers) if layer.mode is None]
+    everywhere = [index for index, mode in enumerate(modes) if mode is None]
     if not everywhere:
-        return np.full(stack.joints.cells, np.inf), np.full(stack.joints.cells, NOBODY, dtype=np.int32)
-    known = np.stack([stack.layers[index].ceilings for index in everywhere])
+        cells = layers.shape[1]
+        return np.full(cells, np.inf), np.full(cells, NOBODY, dtype=np.int32)
+    known = layers[everywhere]
     tightest = known.argmin(axis=0)
     ceilings = known[tightest, np.arange(known.shape[1])]
     binding = np.array(everywhere, dtype=np.int32)[tightest]

@@ -4,6 +4,7 @@ Those of files are made in `limits.conversion.layers`.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from limits.formats.urdf_records import RANGED_TYPES, JointType
 from limits.intrinsic.joint_limits import JointLimitVectors
 from limits.kinova_limits import from_kinematic_limits
 from limits.kinova_models import KinovaModel
-from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES, UPPER, ArmJoints
+from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES, UPPER, ArmJoints, Array
 from limits.stack.layer import Layer, LayerKind, Origin
 from limits.tesseract.joint_safety import JointSafety, check_joint_safety
 from schema.enums import ControlMode
@@ -31,6 +32,8 @@ OF_VECTORS: dict[str, str] = {
     "max_effort": "effort",
 }
 """The fields of JointLimits and the quantities they hold."""
+_MESSAGES = 2_048
+"""Of how many different messages the ceilings are remembered: about 1 kB each."""
 
 
 def joints_of_model(model: KinovaModel) -> ArmJoints:
@@ -50,15 +53,20 @@ def kinova_layer(
     Raises:
         LimitsError: see `from_kinematic_limits`.
     """
-    numbers = from_kinematic_limits(message, len(joints.names), file=origin.source)
     unspecified = message.control_mode == ControlMode.UNSPECIFIED_CONTROL_MODE
     return Layer(
         LayerKind.HARD if unspecified else LayerKind.SOFT,
         origin,
-        joints.ceilings(numbers._asdict()),
+        _kinova_ceilings(joints, message, origin.source),
         None if unspecified else ControlMode(message.control_mode),
         origins or {},
     )
+
+
+@lru_cache(maxsize=_MESSAGES)
+def _kinova_ceilings(joints: ArmJoints, message: KinematicLimits, file: str) -> Array:
+    """The ceilings of a message: arms of one model share them."""
+    return joints.ceilings(from_kinematic_limits(message, len(joints.names), file=file)._asdict())
 
 
 def application_layer(

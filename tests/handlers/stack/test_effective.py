@@ -8,6 +8,7 @@ from handlers.stack.arm_limits import limits_of
 from handlers.stack.effective import came_from, effective_document, limit_sources, numbers_by_mode
 from handlers.stack.limit_layers import SOFT_MODES
 from handlers.state.limit_sources import LimitSources
+from handlers.state.provenance import Setter, Stamp
 from limits.formats.urdf import read_urdf
 from limits.formats.urdf_records import JointType
 from limits.stack.fold import Effective, fold
@@ -139,3 +140,24 @@ def test_limits_that_cannot_be_used_say_why() -> None:
     state = arm(sources=LimitSources(site_caps={"velocity": [1.0]}))
     assert list(effective_document(state)) == ["why"]
     assert "needs one number a joint" in limit_sources(state)["joint_reports"][0]
+
+
+def test_arms_with_the_same_numbers_tell_of_their_own_sources() -> None:
+    first, second = arm(), arm()
+    other = Setter(Stamp("bob/c", 5))
+    for slot in second.reported:
+        second.reported_by[slot] = other
+    documents = [effective_document(state) for state in (first, second)]
+    assert {**documents[0], "sources": 0} == {**documents[1], "sources": 0}
+    assert {row["by"] for row in documents[1]["sources"] if row["layer"] == "soft"} == {"bob/c"}
+    assert "bob/c" not in {row["by"] for row in documents[0]["sources"]}
+
+
+def test_a_number_of_another_author_keeps_its_source() -> None:
+    state = arm()
+    state.reported_by["joint_speed_soft_limits", 1] = Setter(Stamp("bob/c", 5))
+    found = [
+        number_in(effective_document(state), quantity, "joint_1", "ANGULAR_JOYSTICK")
+        for quantity in ("velocity", "acceleration")
+    ]
+    assert [one and one["by"] for one in found] == ["bob/c", ""]

@@ -1,0 +1,42 @@
+"""Keeps collections of garbage short however much is kept."""
+
+import gc
+import time
+from typing import Any
+
+THRESHOLDS = (1_000, 10, 5)
+"""New objects, and collections of the generation before, until a generation is collected."""
+LONG_S = 0.002
+"""CPU time of a full collection from which what it found in use is not looked at again."""
+
+
+class ShortCollections:
+    """After a long full collection what is in use then is looked at by no later one.
+
+    Objects that are freed by their reference count are freed as ever. Only a circle that was in use then, and is
+    garbage later, stays: at most what is under way at one of these moments, and they come only as often as some
+    10,000 objects were made that last.
+    """
+
+    def __init__(self, long_s: float = LONG_S) -> None:
+        self._long_s = long_s
+        self._began_s = 0.0
+
+    def begin(self) -> None:
+        """What exists now is looked at no more; later collections are short."""
+        gc.freeze()
+        gc.set_threshold(*THRESHOLDS)
+        gc.callbacks.append(self.on_collection)
+
+    def end(self) -> None:
+        """Keep nothing short any more."""
+        gc.callbacks.remove(self.on_collection)
+
+    def on_collection(self, phase: str, info: dict[str, Any]) -> None:
+        """Called by the interpreter around each collection."""
+        if info["generation"] != 2:  # noqa: PLR2004 - the last of three: a full collection
+            return
+        if phase == "start":
+            self._began_s = time.thread_time()
+        elif time.thread_time() - self._began_s > self._long_s:
+            gc.freeze()

@@ -1,0 +1,66 @@
+import asyncio
+
+import pytest
+
+from broker.settle.slices import SLICE_S, Slices
+
+
+class Clock:
+    """A loop's time that only the test moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def time(self) -> float:
+        return self.now_s
+
+
+async def piece(slices: Slices, clock: Clock, takes_s: float) -> None:
+    async with slices:
+        clock.now_s += takes_s
+
+
+@pytest.mark.parametrize(("served", "pauses"), [(True, [3 * SLICE_S]), (False, [])])
+async def test_a_pause_follows_each_slice_once_requests_are_served(
+    monkeypatch: pytest.MonkeyPatch, served: bool, pauses: list[float]
+) -> None:
+    found: list[float] = []
+
+    async def sleep(delay_s: float) -> None:
+        found.append(delay_s)
+
+    clock = Clock()
+    slices = Slices(clock)  # type: ignore[arg-type]
+    slices.served = served
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    await piece(slices, clock, SLICE_S / 2)
+    assert not found
+    await piece(slices, clock, 2.5 * SLICE_S)
+    assert found == pytest.approx(pauses)
+    await piece(slices, clock, SLICE_S / 2)
+    assert found == pytest.approx(pauses)
+
+
+async def test_the_next_piece_waits_for_the_pause_and_a_failed_one_holds_nobody_up() -> None:
+    clock = Clock()
+    slices = Slices(clock)  # type: ignore[arg-type]
+    slices.served = True
+    order: list[str] = []
+
+    async def failing() -> None:
+        async with slices:
+            clock.now_s += 2 * SLICE_S
+            order.append("first")
+            raise ValueError("failed")
+
+    async def following() -> None:
+        async with slices:
+            order.append("second")
+
+    first, second = asyncio.create_task(failing()), asyncio.create_task(following())
+    await asyncio.sleep(0)
+    assert order == ["first"]
+    with pytest.raises(ValueError, match="failed"):
+        await first
+    await second
+    assert order == ["first", "second"]

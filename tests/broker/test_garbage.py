@@ -1,0 +1,52 @@
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from broker.garbage import ShortCollections
+
+
+class Node:
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def interpreter() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_what_a_long_collection_found_in_use_is_not_looked_at_again() -> None:
+    short = ShortCollections(long_s=-1.0)
+    short.begin()
+    try:
+        frozen = gc.get_freeze_count()
+        kept = [[n] for n in range(10_000)]
+        lost = weakref.ref(Node())
+        gc.collect()
+        assert lost() is None
+        assert gc.get_freeze_count() >= frozen + len(kept)
+        assert len(gc.get_objects(generation=2)) < len(kept)
+    finally:
+        short.end()
+    assert short.on_collection not in gc.callbacks
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_after_a_short_collection_everything_is_looked_at_again() -> None:
+    short = ShortCollections(long_s=3600.0)
+    short.begin()
+    try:
+        frozen = gc.get_freeze_count()
+        kept = [[n] for n in range(10_000)]
+        gc.collect()
+        gc.collect(0)
+        assert gc.get_freeze_count() <= frozen
+        assert len(gc.get_objects(generation=2)) >= len(kept)
+    finally:
+        short.end()
