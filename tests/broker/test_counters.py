@@ -10,6 +10,8 @@ from broker.counters import COUNTERS, LOG_EVERY_S, USERS_MOST, Counters
 
 NAMES = {
     "request_dropped",
+    "rate_limited",
+    "rate_limited_unanswered",
     "request_failed",
     "request_refused",
     "row_damaged",

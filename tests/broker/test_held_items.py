@@ -8,6 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.service import Service
+from broker.store.digest import sql_digest
+from broker.store.seals import ITEM
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import LimitSources
 from handlers.state.provenance import Stamp
@@ -95,7 +97,9 @@ def test_an_arm_of_an_older_store_gets_its_first_values_at_contact(tmp_path: Pat
             data = plant.copy(tmp_path / "copy")
         store = sqlite3.connect(data / "store.sqlite3")
         store.execute("DELETE FROM item WHERE key LIKE 'joint_limits' OR key IN ('joint_safety', 'joint_parameters')")
+        store.create_function("digest", -1, sql_digest)
         store.execute("UPDATE item SET set_by = x''")
+        store.execute(f"UPDATE item SET hash = digest({', '.join(ITEM.columns)})")  # noqa: S608 - constants
         store.commit()
         store.close()
         async with Plant(data) as plant:
