@@ -1,7 +1,7 @@
 """MQTT 5 on the wire, as far as one client reads it: leniently, whatever tells what is wanted is taken."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -17,9 +17,6 @@ from broker.link.mqtt5_packets import (
     RESPONSE_TOPIC,
 )
 from broker.link.mqtt_link import InboundMessage
-
-if TYPE_CHECKING:
-    from broker.link.mqtt5_connection import Connection
 
 _SERVER_KEEP_ALIVE, _ASSIGNED_ID, _REASON, _RECEIVE_MAXIMUM, _MAX_QOS, _RETAIN, _MAX_PACKET = (
     0x13, 0x12, 0x1F, 0x21, 0x24, 0x25, 0x27,
@@ -45,12 +42,19 @@ class FramingError(Exception):
     """Where a packet ends cannot be told: nothing behind it can be read."""
 
 
+class Source(Protocol):
+    """The connection that a message came on."""
+
+    read_s: float
+    """When it was read, in seconds of the loop's clock."""
+
+
 class Delivery:
     """What a message has to be acknowledged by; `answer` is the first byte of that, 0 where none is wanted."""
 
     __slots__ = ("acked", "answer", "connection", "packet_id", "size")
 
-    def __init__(self, connection: "Connection", answer: int, packet_id: int, size: int) -> None:
+    def __init__(self, connection: Source, answer: int, packet_id: int, size: int) -> None:
         self.connection = connection
         self.answer = answer
         self.packet_id = packet_id
@@ -155,7 +159,7 @@ def packet_id_of(body: bytes, head: int) -> int:
     return int.from_bytes(body[at : at + PACKET_ID_BYTES]) if at + PACKET_ID_BYTES <= len(body) else 0
 
 
-def read_publish(data: bytes, head: int, at: int, stop: int, connection: "Connection") -> InboundMessage:
+def read_publish(data: bytes, head: int, at: int, stop: int, connection: Source) -> InboundMessage:
     """The message in the body between two positions, `connection` being the one it came on.
 
     Raises:
