@@ -84,6 +84,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
 
 
 def test_a_first_change_is_made_over_tls(walk: Walk) -> None:
+    walk.until("journalctl -u armbroker -o cat --no-pager | grep -q documents_compared")
     (said,) = walk.section("4. Is it there?")
     presence, _, reply = said.partition("\n")
     assert json.loads(presence.partition(" ")[2])["state"] == "online"

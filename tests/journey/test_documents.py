@@ -72,7 +72,7 @@ async def test_first_contact_adopts_without_event_or_write(connect: ClientMaker,
     assert (presence["model"], presence["joints"]) == ("gen3_7dof", 7)
     assert presence["serial"]
     history = await client.call(arm, "GetHistory")
-    assert history["result"] == {"changes": [], "more": False}
+    assert history["result"] == {"changes": [], "more": False, "missing": []}
     assert client.events() == []
 
 

@@ -114,7 +114,7 @@ async def test_a_refusal_gives_neither_revision_nor_event(connect: ClientMaker, 
     reply = await client.call(arm, SET, {**MODE, "twist_linear_soft_limit": 0.51})
     assert (reply["stage"], reply["rev"], reply["seq"]) == ("refused", 1, 0)
     page = await client.call(arm, "GetEvents", {"after_seq": 0})
-    assert page["result"] == {"events": [], "first_seq": 0, "head_seq": 0, "more": False}
+    assert page["result"] == {"events": [], "first_seq": 0, "head_seq": 0, "more": False, "missing": []}
     assert client.events(arm) == []
 
 

@@ -58,7 +58,7 @@ async def test_events_can_be_limited(connect: ClientMaker, arm: str) -> None:
     page = await result(client, arm, "GetEvents", after_seq=3, limit=2)
     assert ([event["seq"] for event in page["events"]], page["more"]) == ([4, 5], False)
     page = await result(client, arm, "GetEvents", after_seq=99)
-    assert page == {"events": [], "first_seq": 1, "head_seq": 5, "more": False}
+    assert page == {"events": [], "first_seq": 1, "head_seq": 5, "more": False, "missing": []}
 
 
 async def test_the_history_is_newest_first_and_can_be_narrowed(connect: ClientMaker, arm: str) -> None:

@@ -31,8 +31,7 @@ async def first_shown(client: Any, arm: str, method: str, request: dict[str, Any
     retained = properties.get("retain", False)
     await client.publish(topic, payload, response_topic=f"{client.root}/res/{client.user}/x/order", **properties)
     if retained:
-        await client.publish(topic, b"", retain=True, response_topic=f"{client.root}/res/{client.user}/x/clear")
-        await client.take_topic(f"res/{client.user}/x/clear")
+        await client.publish(topic, b"", retain=True)
     message = await client.take_topic(f"res/{client.user}/x/order")
     document = msgpack.unpackb(message.payload) if message.payload[:1] != b"{" else message.document
     return str(document["error"]["kind"]) if "error" in document else ""
