@@ -45,11 +45,12 @@ class Walk:
     as_alice = f"-h {HOST} -p 8883 --cafile /etc/armbroker/ca.crt -u alice -P $(cat /root/alice.password)"
 
     def request(self, leaf: str, method: str, params: str, arm: str = "r12") -> dict[str, object]:
-        """A request of alice; its reply."""
-        reply = self.debian.run(
-            f"mosquitto_rr -V 5 {self.as_alice} -i alice-sh -q 1 -W 20 -e armbroker/v1/res/alice/alice-sh/{leaf} "
+        """A request of alice, sent again with the same id while no reply comes; its reply."""
+        command = (
+            f"mosquitto_rr -V 5 {self.as_alice} -i alice-sh -q 1 -W 12 -e armbroker/v1/res/alice/alice-sh/{leaf} "
             f"""-t armbroker/v1/req/alice/alice-sh/{arm}/{method} -m '{{"id":"{leaf}","params":{params}}}'"""
         )
+        reply = self.debian.run(f"for i in 1 2 3; do {command} && exit 0; done; exit 1")
         document: dict[str, object] = json.loads(reply)
         return document
 
