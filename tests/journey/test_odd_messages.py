@@ -32,6 +32,7 @@ async def test_whoever_publishes_anything_is_answered_or_ignored_and_others_are_
         "r1", "SetTwistLinearSoftLimit", {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
     )
     assert (reply["ok"], reply["stage"]) == (True, "applied")
+    await client.call("r1", "WhoAmI")  # answered after all that this connection asked before
     answered = {message.topic.rpartition("/")[2]: message.document for message in client.inbox}
     warned = {leaf: [warning["name"] for warning in document["warnings"]] for leaf, document in answered.items()}
     for kind in ("response topic empty", "response topic a/+/b", "response topic #", "response topic a//b"):
