@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from broker.publish.contents import NAMES
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import make_plant
 
@@ -86,10 +87,15 @@ def plant_of_transcript() -> Iterator[dict[str, str]]:
         mqtt = {"user": "svc", "password_file": str(secret), "identity": "server-acl", "client_id": "armbroker-main"}
         service = RunningService(settings_of(server.url, "armbroker", folder / "data", ["r12"], mqtt=mqtt)).start()
         try:
-            yield os.environ | {
+            logins = {
                 user.upper(): f"-h 127.0.0.1 -p {server.port} -u {user} -P {server.passwords[user]}"
                 for user in ("alice", "bob")
             }
+            documents = (
+                f"mosquitto_sub {logins['BOB']} -i bob-ready -q 1 -C {len(NAMES)} -W 30 -t armbroker/v1/state/r12/+"
+            )
+            subprocess.run(documents.split(), check=True, stdout=subprocess.DEVNULL)
+            yield os.environ | logins
         finally:
             service.stop()
             server.stop()

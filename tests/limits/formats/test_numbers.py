@@ -116,7 +116,11 @@ def test_the_cpp_readers_agree(tmp_path: Path) -> None:
 
 @given(st.floats())
 def test_exact_text_gives_the_number_back(value: float) -> None:
-    assert same(float(exact_text(value)), value)
+    assert same(float(exact_text(value)), value + 0.0)
+
+
+def test_a_zero_has_no_sign_in_exact_text() -> None:
+    assert exact_text(-0.0) == "0.0"
 
 
 def test_three_digits_lose_what_they_lose() -> None:
