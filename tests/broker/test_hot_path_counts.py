@@ -1,0 +1,61 @@
+"""What a Set costs: calls on the event loop and in the writer, statements, tasks. Counts, no times: they cannot flake.
+
+The bounds stand a little above what is counted now; whoever makes the path shorter lowers them.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.counted_calls import CallCounter
+from tests.virtual_plant import Plant, play
+
+ARMS = tuple(f"r{number}" for number in range(32))
+SETS = 64
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 820, 190, 3.0
+"""Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
+TASKS, TIMERS, FUTURES = 0.6, 1.2, 0.7
+
+
+async def read_of_sets(plant: Plant, turn: int) -> None:
+    """Let 64 Sets come in one read, over all arms; returns when the last one has its reply and its event."""
+    after = len(plant.link.published)
+    for number in range(SETS):
+        limit = 0.1 + 0.001 * (turn * SETS + number)
+        value = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": limit}
+        plant.send(ARMS[number % len(ARMS)], "SetTwistLinearSoftLimit", value)
+    told = plant.link.published
+    await plant.link.take(lambda _: sum(each.topic[:3] in ("res", "evt") for each in told[after:]) == 2 * SETS)
+    replies = [each.document for each in told[after:] if each.topic.startswith("res/")]
+    assert [reply["stage"] for reply in replies] == ["applied"] * SETS
+
+
+def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    loop, writer = CallCounter(), CallCounter()
+    statements: list[str] = []
+
+    async def scenario(plant: Plant) -> None:
+        for turn in range(3):
+            await read_of_sets(plant, turn)
+        await plant.turn(10.0)
+        thread, connection = plant.store._writer._thread, plant.store._writer._connection
+        connection.set_trace_callback(statements.append)
+        thread.submit(writer.start).result()
+        loop.start()
+        await read_of_sets(plant, 3)
+        loop.stop()
+        await plant.committed()
+        thread.submit(writer.stop).result()
+
+    play(tmp_path, scenario, arms=ARMS)
+    each = {room: round(count / SETS, 1) for room, count in loop.rooms.most_common()}
+    kinds = dict(Counter(" ".join(text.split()[:3]) for text in statements).most_common())
+    record_property("told", f"calls of a Set on the loop: {loop.total / SETS:.1f} {each}")
+    record_property("told", f"in the writer: {writer.total / SETS:.1f}, {len(statements)} statements {kinds}")
+    record_property("told", f"of asyncio: {dict(loop.asked)}; modules: {len(loop.modules)} {loop.modules}")
+    assert loop.total / SETS <= LOOP_CALLS
+    assert writer.total / SETS <= WRITER_CALLS
+    assert len(statements) / SETS <= STATEMENTS
+    assert loop.asked["create_task"] / SETS <= TASKS
+    assert (loop.asked["call_later"] + loop.asked["call_at"]) / SETS <= TIMERS
+    assert loop.asked["create_future"] / SETS <= FUTURES
