@@ -31,7 +31,7 @@ from typing import Any
 
 import aiomqtt
 
-from broker.client import ArmClient
+from armbroker.client import ArmClient
 
 BOUNDS_S = {"online": 10.0, "tightening": 5.0, "gone": 3.0, "back": float("inf"), "foreign": 1.5}
 PATIENCE_S = 60.0
@@ -47,7 +47,7 @@ class Agents:
     def __init__(self, port: int, place: Path, prefix: str, count: int) -> None:
         self.arms = [f"{prefix}{number:04d}" for number in range(count)]
         self._command = [
-            sys.executable, "-m", "broker", "agent", "--mqtt", f"mqtt://127.0.0.1:{port}", "--arms", str(count),
+            sys.executable, "-m", "armbroker", "agent", "--mqtt", f"mqtt://127.0.0.1:{port}", "--arms", str(count),
             "--prefix", prefix, "--data", str(place / prefix), "--faults",
         ]  # fmt: skip
         self._log = (place / f"{prefix}.log").open("ab")
@@ -232,7 +232,7 @@ def write_settings(place: Path, port: int, groups: list[Agents]) -> list[str]:
     settings.write_text(
         f'[mqtt]\nurl = "mqtt://127.0.0.1:{port}"\n[store]\ndir = "{place}/data"\n[clients."*"]\n{arms}'
     )
-    return [sys.executable, "-m", "broker", "run", "--config", str(settings), "--log-level", "warning"]
+    return [sys.executable, "-m", "armbroker", "run", "--config", str(settings), "--log-level", "warning"]
 
 
 def show(found: dict[str, list[float]], slack: float) -> int:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from broker.__main__ import main
+from armbroker.__main__ import main
 
 CALLS = ("call", "c_call")
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import aiomqtt
 
-from broker.client import ArmClient
-from broker.client.errors import ClientError, NoReplyError, RefusedError
+from armbroker.client import ArmClient
+from armbroker.client.errors import ClientError, NoReplyError, RefusedError
 
 ARMS = 20
 PACE = 20.0

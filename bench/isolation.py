@@ -23,8 +23,8 @@ import time
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
-from broker.client import ArmClient
-from broker.client.errors import ClientError
+from armbroker.client import ArmClient
+from armbroker.client.errors import ClientError
 
 ARMS = 100
 HUNG = f"sim-{ARMS - 1:04d}"
@@ -136,7 +136,7 @@ def main() -> int:
             f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nmax_inflight_messages 20\n"
             "max_queued_messages 100000\nlog_type error\n"
         )
-        service = [sys.executable, "-m", "broker", "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data",
+        service = [sys.executable, "-m", "armbroker", "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data",
                    str(directory / "data"), "--sim", str(ARMS), "--sim-latency", "0", "--sim-faults"]  # fmt: skip
         with running([mosquitto, "-c", str(conf)], directory / "mosquitto.log"):
             time.sleep(0.5)

@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from broker.client import ArmClient
+from armbroker.client import ArmClient
 from handlers.items.config_items import CHECKS
 from handlers.items.held_items import INITIAL_ORDER, initial_value
 from handlers.items.sanity import stopping_doubts
@@ -228,7 +228,18 @@ def over_mqtt(points: int, requests: int) -> int:
         conf = folder / "mosquitto.conf"
         conf.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nlog_type error\n")
         url = f"mqtt://127.0.0.1:{port}"
-        service = [sys.executable, "-m", "broker", "run", "--mqtt", url, "--data", str(folder / "data"), "--sim", "1"]
+        service = [
+            sys.executable,
+            "-m",
+            "armbroker",
+            "run",
+            "--mqtt",
+            url,
+            "--data",
+            str(folder / "data"),
+            "--sim",
+            "1",
+        ]
         with running([mosquitto, "-c", str(conf)], folder / "mosquitto.log"):
             time.sleep(0.5)
             with running(service, folder / "service.log") as pid:

@@ -77,7 +77,7 @@ class Service:
     @contextlib.contextmanager
     def running(self, log: Path) -> Iterator[None]:
         """Run it for the time of the block."""
-        program = [str(COUNTED), str(self._counts)] if self._counts is not None else ["-m", "broker"]
+        program = [str(COUNTED), str(self._counts)] if self._counts is not None else ["-m", "armbroker"]
         with log.open("wb") as out:
             command = [sys.executable, *program, "run", "--config", str(self._config)]
             self._process = process = subprocess.Popen(command, stdout=out, stderr=out)

@@ -71,7 +71,7 @@ class Terminal:
 
     def command(self, *words: str) -> list[str]:
         """The words as they are started."""
-        return [sys.executable, "-m", "broker", *words, "--mqtt", self.url]
+        return [sys.executable, "-m", "armbroker", *words, "--mqtt", self.url]
 
     def show(self, *words: str) -> None:
         """Run and print."""
@@ -176,7 +176,7 @@ def main() -> None:
         stack.enter_context(running([mosquitto, "-c", str(folder / "mosquitto.conf")], folder / "mosquitto.log"))
         node = Node(runner, python, arguments.domain, folder / "limits.yaml")
         stack.callback(node.kill)
-        command = [sys.executable, "-m", "broker", "run", "--config", str(folder / "fleet.toml")]
+        command = [sys.executable, "-m", "armbroker", "run", "--config", str(folder / "fleet.toml")]
         stack.enter_context(running(command, folder / "service.log"))
         terminal.until_ready()
         stack.enter_context(running(terminal.command("watch", ARM, "--json"), folder / "watched.log"))

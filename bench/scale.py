@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import aiomqtt
 
-from broker.client import ArmClient
+from armbroker.client import ArmClient
 
 PATIENCE_S = 900.0
 DOCUMENTS = 6
@@ -56,7 +56,8 @@ class Service:
 
     def __init__(self, port: int, place: Path, arms: int) -> None:
         self._command = [
-            sys.executable, "-m", "broker", "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data", str(place / "data"),
+            sys.executable, "-m", "armbroker", "run",
+            "--mqtt", f"mqtt://127.0.0.1:{port}", "--data", str(place / "data"),
             "--sim", str(arms), "--sim-latency", "0",
         ]  # fmt: skip
         self._place = place

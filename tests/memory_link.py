@@ -1,7 +1,7 @@
 """The MQTT link in memory, its topics without what all of them begin with."""
 
-from broker.conformance import memory_link
-from broker.conformance.memory_link import PATIENCE_S, MemoryReceipt, Published
+from armbroker.conformance import memory_link
+from armbroker.conformance.memory_link import PATIENCE_S, MemoryReceipt, Published
 
 __all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MemoryReceipt", "MirrorLink", "Published"]
 
@@ -9,12 +9,12 @@ BASE = "armbroker/v1"
 
 
 class MemoryLink(memory_link.MemoryLink):
-    """See `broker.conformance.memory_link.MemoryLink`."""
+    """See `armbroker.conformance.memory_link.MemoryLink`."""
 
     prefix = f"{BASE}/"
 
 
 class MirrorLink(memory_link.MirrorLink):
-    """See `broker.conformance.memory_link.MirrorLink`."""
+    """See `armbroker.conformance.memory_link.MirrorLink`."""
 
     prefix = f"{BASE}/"

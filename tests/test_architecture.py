@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("broker", "handlers", "devices", "limits", "schema")
+PACKAGES = ("armbroker", "broker", "handlers", "devices", "limits", "schema")
 GENERATED = ("_pb2.py",)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILE_LINES, FUNCTION_LINES, PUBLIC_METHODS = 400, 40, 15
@@ -19,8 +19,8 @@ LARGE: dict[str, str] = {
 """Files, functions and classes that may be larger, each with the reason."""
 MQTT_LIBRARIES = {
     "mqttium": ("broker/link/mqttium_",),
-    "aiomqtt": ("broker/agent/", "broker/client/"),
-    "paho": ("broker/client/",),
+    "aiomqtt": ("armbroker/agent/", "armbroker/client/"),
+    "paho": ("armbroker/client/",),
 }
 """Who may import an MQTT client library: the links, and the client that users get."""
 TOPIC_PARTS = ("/v1", "/req/", "/res/", "/ntf/", "/evt/", "/state/", "/meta/", "/svc/", "/dev/")
@@ -126,7 +126,7 @@ def test_only_topics_formats_topics() -> None:
     formatting = {
         (source.path, text)
         for source in SOURCES
-        if source.path.startswith("broker/") and source.path != "broker/topics.py"
+        if source.path.startswith(("armbroker/", "broker/")) and source.path != "broker/topics.py"
         for text in texts(source)
         if any(part in f"/{text}" for part in TOPIC_PARTS)
     }
@@ -140,7 +140,7 @@ def test_whatever_waits_lives_in_the_broker_and_the_devices() -> None:
         for source in SOURCES
         if any(isinstance(node, waiting) for node in ast.walk(source.tree)) or "asyncio" in imported(source)
     }
-    assert places == {"broker", "devices"}
+    assert places == {"armbroker", "broker", "devices"}
 
 
 def test_decisions_are_numbered_once_and_in_order() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from armbroker.conformance.memory_link import link_for
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
-from broker.conformance.memory_link import link_for
 from broker.link.mqtt_link import LinkConfig, MqttLink
 from broker.service import Service
 from broker.settings import ANYBODY, RIGHTS, Settings, from_document

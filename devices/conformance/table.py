@@ -53,4 +53,4 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "shutdown": Behaviour(values.shuts_down),
     "shutdown in a write": Behaviour(disturbed.shuts_down_during_a_write, ("hang",)),
 }
-"""What an adapter does by itself; what the service makes of it is in `broker.conformance`."""
+"""What an adapter does by itself; what the service makes of it is in `armbroker.conformance`."""

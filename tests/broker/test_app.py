@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from armbroker.cli.exits import Exit
 from broker.app import EXIT_CRASHED, EXIT_FAILED, EXIT_UNREACHABLE, run_once, serve
-from broker.cli.exits import Exit
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkUnreachableError
 from broker.service import Service
@@ -117,7 +117,7 @@ def test_what_nobody_foresaw_ends_the_process_with_a_code_of_its_own(tmp_path: P
         "import sys, broker.app\n"
         "async def fail(*_, **__): raise ZeroDivisionError\n"
         "broker.app.serve = fail\n"
-        "from broker.cli.run import run\n"
+        "from armbroker.cli.run import run\n"
         f"sys.exit(run(['--mqtt', 'mqtt://127.0.0.1:1', '--data', {str(tmp_path)!r}]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)

@@ -91,7 +91,7 @@ class Plant:
         if not await self._is_behind():
             return
         self.figures.expect(await self.stage.process.stop() == 0, "the service did not end cleanly")
-        command = (sys.executable, "-m", "broker", "store", "set-time", str(self.stage.process.data))
+        command = (sys.executable, "-m", "armbroker", "store", "set-time", str(self.stage.process.data))
         process = await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )

@@ -9,8 +9,8 @@ import os
 import time
 from pathlib import Path
 
+from armbroker.__main__ import main
 from broker import service
-from broker.__main__ import main
 from broker.clock import Clock
 from broker.store.store import Store
 from tests.campaigns.defects import DEFECTS, VARIABLE

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
-from broker.__main__ import main
+from armbroker.__main__ import main
 from broker.accept.known_ids import KnownIds
 from broker.accept.rates import Rates
 from broker.clock import Clock

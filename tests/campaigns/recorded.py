@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from broker.__main__ import main
+from armbroker.__main__ import main
 from broker.store.anchor import AnchorFile
 from tests.campaigns.defects import DEFECTS, VARIABLE
 from tests.campaigns.powerlog import ANCHOR_LOG, PAGE

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.conformance import service_behaviours
+from armbroker.conformance import service_behaviours
 from broker.store.store import Store
 from devices.conformance import BEHAVIOURS, Behaviour, Rig
 from devices.conformance.adapter_rig import AdapterRig

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from broker.conformance import service_behaviours
+from armbroker.conformance import service_behaviours
 from devices.adapter import (
     ArmAdapter,
     ArmChange,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli.exits import Exit
+from armbroker.cli.exits import Exit
 from tests.mosquitto import ROOT
 
 TEMPLATE = ROOT / "examples" / "adapter_template"
@@ -30,7 +30,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def armbroker(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command where the template is installed."""
     return subprocess.run(
-        [sys.executable, "-m", "broker", *arguments],
+        [sys.executable, "-m", "armbroker", *arguments],
         env=environment, capture_output=True, text=True, check=False, timeout=280, cwd=environment.get("HOME"),
     )  # fmt: skip
 

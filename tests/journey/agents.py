@@ -21,7 +21,7 @@ class AgentProcess:
         self._folder = folder
         named = [word for arm in arms for word in ("--arm", arm)]
         self._command = [
-            sys.executable, "-m", "broker", "agent", "--mqtt", url, "--root", root, "--data", str(folder / "arms"),
+            sys.executable, "-m", "armbroker", "agent", "--mqtt", url, "--root", root, "--data", str(folder / "arms"),
             "--latency", "0", "--faults", *named, *options,
         ]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from broker.__main__ import main
+from armbroker.__main__ import main
 from broker.accept import arrival
 from schema.codecs import codec_for
 from schema.codecs.codec import Codec

@@ -251,7 +251,7 @@ async def test_the_presence_of_the_service_ends_with_it(
     connect: ClientMaker, mosquitto: Mosquitto, tmp_path: Path, number: signal.Signals
 ) -> None:
     root = f"presence{number}"
-    command = [sys.executable, "-m", "broker", "run", "--mqtt", mosquitto.url, "--data", str(tmp_path / "data")]
+    command = [sys.executable, "-m", "armbroker", "run", "--mqtt", mosquitto.url, "--data", str(tmp_path / "data")]
     command += ["--sim", "1", "--sim-latency", "0", "--root", root]
     monitor = await connect(conn=f"monitor-{root}")
     monitor.root = f"{root}/v1"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from armbroker.cli.exits import Exit
 from broker.app import Start, serve
-from broker.cli.exits import Exit
 from tests.devices.virtual_loop import VirtualLoop
 from tests.journey.client import Client
 from tests.journey.poisoned import POISON

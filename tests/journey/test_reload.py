@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from broker.cli.exits import Exit
+from armbroker.cli.exits import Exit
 from tests.journey.agents import AgentProcess
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online

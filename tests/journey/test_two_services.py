@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli.exits import Exit
+from armbroker.cli.exits import Exit
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto

@@ -54,7 +54,7 @@ def is_event(seq: int) -> Callable[[dict[str, Any]], bool]:
 @pytest.mark.timeout(120)
 async def test_what_was_missed_while_the_server_was_gone_is_fetched(server: Mosquitto, tmp_path: Path) -> None:
     service = ServiceProcess(server, tmp_path, "watched", ("r1",)).start()
-    command = (sys.executable, "-m", "broker", "watch", "r1", "--json", "--mqtt", server.url, "--root", "watched")
+    command = (sys.executable, "-m", "armbroker", "watch", "r1", "--json", "--mqtt", server.url, "--root", "watched")
     watch = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, limit=1 << 24)
     try:
         async with Client(server.port, service.root, "ann", "ann") as client:

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 import yaml
 from typer.testing import CliRunner
 
-from broker.cli.exits import Exit
-from broker.cli.limits import app
+from armbroker.cli.exits import Exit
+from armbroker.cli.limits import app
 from limits.conversion.convert import Base, LossyError, convert
 from limits.conversion.formats import Format
 from limits.conversion.limit_set import LimitSet, differences

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from broker.agent.faults import Bender
-from broker.agent.session import AgentSession, Said
+from armbroker.agent.faults import Bender
+from armbroker.agent.session import AgentSession, Said
 from devices.adapter import ArmAwayError, ArmError, BusListener
 from devices.conformance import Rig
 from devices.conformance.adapter_rig import ARM, AdapterRig
@@ -99,7 +99,7 @@ class MemoryBus:
 
 
 class MemoryAgent:
-    """The sessions of the reference agent of one arm, as `broker.agent.connection` holds them on a real server."""
+    """The sessions of the reference agent of one arm, as `armbroker.agent.connection` holds them on a real server."""
 
     def __init__(self, name: str, arm: SimulatedArm, bus: MemoryBus) -> None:
         self.arm = arm

@@ -1,0 +1,291 @@
+"""The commands of `armbroker`, and their help."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armbroker.cli import audit, devices
+from armbroker.cli import limits as limits_files
+from armbroker.cli import store as store_files
+from armbroker.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from armbroker.client import RequestOptions
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="""Checked, durable, announced configuration changes for robot arms over MQTT.
+
+    \b
+    examples:
+      armbroker demo
+      armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 3
+      armbroker call sim-0000 GetKinematicSoftLimits '{"control_mode":"CARTESIAN_JOYSTICK"}'
+      armbroker watch sim-0000
+      armbroker COMMAND --help
+
+    Not a safety function. Exit codes: 0 ok, 1 refused, 2 usage, 3 no answer, 4 no MQTT server or store locked.
+    """,
+)
+
+Mqtt = Annotated[str, typer.Option(metavar="URL", help="MQTT server, mqtt://host[:port] or mqtts://host[:port].")]
+User = Annotated[str, typer.Option(help="MQTT user name.")]
+PasswordFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File whose first line is the user's password.")
+]
+CaFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Authorities for mqtts://, instead of the system's.")]
+Conn = Annotated[str | None, typer.Option(help="MQTT client id; cli-<8 hex digits> unless told.")]
+Root = Annotated[str, typer.Option(help="First levels of every topic.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON lines, as published.")]
+
+URL, USER, ROOT = "mqtt://127.0.0.1:1883", "cli", "armbroker"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - only for this option
+
+        typer.echo(f"armbroker {version('armbroker')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    del show_version
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    short_help="Run the service: armbroker run --config fleet.toml",
+)
+def run(context: typer.Context) -> None:
+    """Run the service; `armbroker run --help` tells more."""
+    from armbroker.cli.run import run as run_service  # noqa: PLC0415 - only this command needs it
+
+    raise typer.Exit(run_service(context.args))
+
+
+@app.command(
+    short_help="Send one request and show its reply: armbroker call r12 GetControlMode",
+    help="""Send one request to ARM and show its reply.
+
+    Without a reply, and after a refusal that asks for it, the same request is sent again until the timeout: the service
+    acts on it once. What a refused or unanswered request did is said, and in the exit code: 0 ok, 1 refused, 2 usage,
+    3 no answer, 4 no MQTT server.
+
+    \b
+    examples:
+      armbroker call r12 GetControlMode
+      armbroker call r12 SetTwistLinearSoftLimit \\
+          '{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":0.2}' --reason "new gripper"
+      armbroker call r12 SetGravityVector '{"z":-9.81}' --dry-run
+      armbroker call r12 GetHistory '{"limit":5}' --json | jq .result
+      armbroker call r12 SetControlMode '{"control_mode":"IDLE"}' --user alice --password-file alice.txt --conn hmi-1
+    """,
+)
+def call(
+    arm: Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of the RPC, for example SetGravityVector.")],
+    params: Annotated[str, typer.Argument(metavar="PARAMS-JSON", help="The RPC's message as JSON.")] = "{}",
+    mqtt: Mqtt = URL,
+    user: User = USER,
+    password_file: PasswordFile = None,
+    ca_file: CaFile = None,
+    conn: Conn = None,
+    root: Root = ROOT,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the reply, all told.")] = 15.0,
+    wait: Annotated[str | None, typer.Option(help="What to wait for: applied or stored.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check only, change nothing.")] = False,
+    if_rev: Annotated[int | None, typer.Option(help="Only if the value has not changed after this revision.")] = None,
+    reason: Annotated[str | None, typer.Option(help="For the history; at most 200 characters.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Assert that the values are in deg or rad.")] = None,
+    view: Annotated[str | None, typer.Option(help="Which truth a Get tells: reported or desired.")] = None,
+    ttl_ms: Annotated[
+        int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
+    request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Parse, send, show."""
+    from armbroker.cli import call as calling  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
+    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
+
+    options: RequestOptions = {
+        "wait": wait,
+        "dry_run": dry_run or None,
+        "if_rev": if_rev,
+        "reason": reason,
+        "unit": unit,
+        "view": view,
+        "ttl_ms": ttl_ms,
+    }
+    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
+    request = calling.Request(arm, method, params, timeout, request_id, options, keep)
+    _end(calling.run(account, request, as_json=as_json))
+
+
+@app.command(
+    short_help="Show events and documents as they come: armbroker watch r12",
+    help="""Show the documents and events of ARM, or of every arm, until Ctrl-C.
+
+    Events come once each; what a lost connection missed is fetched from the service, and where that cannot be, a line
+    says so.
+
+    \b
+    examples:
+      armbroker watch
+      armbroker watch r12
+      armbroker watch r12 --json | jq 'select(.type == "event").event'
+    """,
+)
+def watch(
+    arm: Annotated[str | None, typer.Argument(metavar="ARM", help="Id of the arm; every arm without.")] = None,
+    mqtt: Mqtt = URL,
+    user: User = USER,
+    password_file: PasswordFile = None,
+    ca_file: CaFile = None,
+    conn: Conn = None,
+    root: Root = ROOT,
+    as_json: AsJson = False,
+) -> None:
+    """Watch and show."""
+    from armbroker.cli import watch as watching  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
+    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
+
+    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
+    _end(watching.run(account, arm, as_json=as_json))
+
+
+@app.command(
+    short_help="Show the service at work: armbroker demo",
+    help="""Start an MQTT server (Mosquitto if it is installed, else the one of `pip install armbroker[demo]`), the
+    service with three simulated arms, and a publisher; show requests, replies, events and limits as they happen.
+
+    On a terminal it goes on after the script, for your own requests, until Ctrl-C. With --once, or without a terminal,
+    it ends after the script: 0, or 1 if a step did not give what it should. Nothing is left behind.
+
+    \b
+    examples:
+      armbroker demo
+      armbroker demo --once
+    """,
+)
+def demo(
+    once: Annotated[bool, typer.Option("--once", help="Run the script once and end.")] = False,
+) -> None:
+    """Run the demo."""
+    from armbroker.demo.play import run as play  # noqa: PLC0415 - only the demo needs it
+
+    _end(play(once=once or not sys.stdout.isatty()))
+
+
+@app.command(
+    short_help="Run simulated arms that speak MQTT: armbroker agent --arm r12",
+    help="""Run simulated arms that speak MQTT themselves, for the adapter mqtt_agent of a service: on this host or
+    another one. An example of what docs/agent_protocol.md asks of a device.
+
+    Each arm has a connection of its own, as user of the arm's name. Ends on SIGTERM or Ctrl-C with a goodbye.
+
+    \b
+    examples:
+      armbroker agent --mqtt mqtt://127.0.0.1:1883 --arm r12 --data ./r12
+      armbroker agent --arms 50 --prefix cell-a- --model gen3_6dof --data ./cell-a
+      armbroker agent --arm r12 --data ./r12 --faults <<< '{"arm":"r12","fault":"hang"}'
+    """,
+)
+def agent(
+    mqtt: Mqtt = URL,
+    arm: Annotated[list[str] | None, typer.Option(metavar="ID", help="Id of an arm; may be given again.")] = None,
+    arms: Annotated[int, typer.Option(min=0, metavar="N", help="So many arms, PREFIX0000 and on.")] = 0,
+    prefix: Annotated[str, typer.Option(help="What the ids of --arms begin with.")] = "agent-",
+    model: Annotated[str, typer.Option(help="gen3_7dof, gen3_6dof or gen3_lite.")] = "gen3_7dof",
+    data: Annotated[Path, typer.Option(metavar="DIR", help="What the arms remember; of one process only.")] = Path(
+        "arms"
+    ),
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File whose first line is the password of every arm.")
+    ] = None,
+    ca_file: CaFile = None,
+    root: Root = ROOT,
+    keepalive: Annotated[int, typer.Option(min=1, help="Seconds; silence of 1.5 times this is a death.")] = 5,
+    latency: Annotated[float, typer.Option(min=0, help="Milliseconds an arm takes.")] = 25.0,
+    faults: Annotated[bool, typer.Option("--faults", help="Misbehave as JSON lines on standard input say.")] = False,
+) -> None:
+    """Run agents."""
+    from armbroker.cli.agent import AgentArguments  # noqa: PLC0415 - only this command needs it
+    from armbroker.cli.agent import run as run_agents  # noqa: PLC0415 - likewise
+
+    given = AgentArguments(
+        mqtt, arm or [], arms, prefix, model, data, root, password_file, ca_file, keepalive, latency, faults
+    )
+    _end(run_agents(given))
+
+
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings that name the store's directory.")]
+Data = Annotated[Path, typer.Option(metavar="DIR", help="The store's directory, without settings.")]
+
+
+@app.command(
+    short_help="Copy the store while it is served: armbroker backup DIR",
+    help="""Copy the store into DIR, which is made or empty: as it is at one moment, whether a service runs on it or
+    not. Every page, row and audit entry of the copy is checked.
+
+    \b
+    examples:
+      armbroker backup /backup/armbroker-monday --config /etc/armbroker/fleet.toml
+      armbroker backup ./copy --data ./data
+    """,
+)
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="Where the backup goes.")],
+    config: Config = None,
+    data: Data = Path("data"),
+) -> None:
+    """Back up."""
+    from armbroker.cli.store_work import run_backup  # noqa: PLC0415 - only this command needs it
+
+    _end(run_backup(target, config, data))
+
+
+@app.command(
+    short_help="Put a backup in the place of the store: armbroker restore DIR",
+    help="""Put the backup in DIR in the place of the store, while no service runs on it. What was there is kept beside
+    it. The next start is in an epoch above all that was told; what waited when the backup was made is held; what the
+    arms have meanwhile is told as differences, and nothing is sent to them before somebody asks for it.
+
+    \b
+    examples:
+      armbroker restore /backup/armbroker-monday --config /etc/armbroker/fleet.toml
+      armbroker restore ./copy --data ./data
+    """,
+)
+def restore(
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="The backup.")],
+    config: Config = None,
+    data: Data = Path("data"),
+) -> None:
+    """Restore."""
+    from armbroker.cli.store_work import run_restore  # noqa: PLC0415 - only this command needs it
+
+    _end(run_restore(target, config, data))
+
+
+app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
+app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
+app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
+app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
+
+
+def _end(code: Exit) -> Any:
+    raise typer.Exit(code)

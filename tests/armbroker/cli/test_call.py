@@ -1,0 +1,49 @@
+"""What `armbroker call` refuses before anything is sent."""
+
+from pathlib import Path
+
+import pytest
+
+from armbroker.cli.call import Request, run
+from armbroker.cli.exits import Exit
+from armbroker.cli.login import Account
+from tests.mosquitto import free_port
+
+
+@pytest.mark.parametrize(
+    ("params", "options", "why"),
+    [
+        ('{"z":-9.81,"z":9.81}', {}, "PARAMS-JSON: key 'z' is given twice"),
+        ('{"a":{"b":1,"b":2}}', {}, "key 'b' is given twice"),
+        ("[" * 100_000, {}, "PARAMS-JSON: nested too deep"),
+        ("[1]", {}, "an object is wanted"),
+        ("{", {}, "PARAMS-JSON: "),
+        ("{}", {"wait": "aplied"}, "--wait: 'aplied' is none of applied, stored; did you mean 'applied'?"),
+        ("{}", {"unit": "degrees"}, "--unit: 'degrees' is none of deg, rad"),
+        ("{}", {"view": "all"}, "--view: 'all' is none of reported, desired"),
+    ],
+)
+def test_what_cannot_be_sent_is_usage(
+    params: str, options: dict[str, str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = Account(f"mqtt://127.0.0.1:{free_port()}", "alice", "a-1", None, None, "armbroker")
+    request = Request("r12", "SetGravityVector", params, 1.0, None, options)  # type: ignore[arg-type] # any words
+    assert run(account, request, as_json=False) == Exit.USAGE
+    told = capsys.readouterr().err
+    assert why in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(("text", "why"), [(None, "No such file"), ("no certificate", "holds no certificates")])
+def test_a_file_of_authorities_that_cannot_be_used_is_named(
+    tmp_path: Path, text: str | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ca.crt"
+    if text is not None:
+        file.write_text(text)
+    account = Account("mqtts://127.0.0.1:1", "alice", "a-1", None, file, "armbroker")
+    request = Request("r12", "GetControlMode", "{}", 1.0, None, {})
+    assert run(account, request, as_json=False) == Exit.USAGE
+    told = capsys.readouterr().err
+    assert str(file) in told
+    assert why in told
