@@ -1,4 +1,4 @@
-"""The worked examples of the README, one for each of the four systems, end to end over MQTT."""
+"""The worked examples of docs/limits_examples.md, one for each of the four systems, end to end over MQTT."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
 from tests.mosquitto import ROOT
 
-PAGE = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "limits_examples.md").read_text()
 TABLE = (ROOT / "docs" / "limits_service.md").read_text()
 SYSTEMS = ("Kinova.Api.ControlConfig", "intrinsic_proto", "tesseract", "ros2_control")
 
 
 def example(system: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Method, params and what the reply holds, of each step of an example."""
-    block = re.search(rf"^### {re.escape(system)}.*?^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    block = re.search(rf"^## {re.escape(system)}.*?^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert block is not None
     lines = block[1].splitlines()
     steps = []

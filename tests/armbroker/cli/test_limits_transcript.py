@@ -1,4 +1,4 @@
-"""The README's commands on files of limits print what it shows."""
+"""The commands of docs/limits_files.md print what it shows."""
 
 import os
 import shutil
@@ -11,15 +11,15 @@ import pytest
 from tests.journey.transcript import Step, parse
 from tests.mosquitto import ROOT
 
-STEPS = parse((ROOT / "README.md").read_text(), "```shell-session")
+STEPS = parse((ROOT / "docs" / "limits_files.md").read_text(), "```shell-session")
 
 
-def test_the_readme_shows_limits() -> None:
+def test_the_page_shows_limits() -> None:
     assert [step.command.split()[3] for step in STEPS] == ["show", "check", "convert"]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.command.split()[3])
-def test_the_readme_prints_what_it_shows(step: Step, tmp_path: Path) -> None:
+def test_what_it_shows_is_printed(step: Step, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "examples"
     shutil.copytree(ROOT / "docs" / "examples", folder)

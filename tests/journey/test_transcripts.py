@@ -1,14 +1,17 @@
-"""The transcript of the README is what stock clients print."""
+"""The transcripts of README and docs/stock_clients.md are what stock clients print."""
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from tests.journey.transcript import Step, normalised, parse, plant_of_transcript, run_until
 from tests.mosquitto import ROOT
 
-TRANSCRIPT = ROOT / "README.md"
+TRANSCRIPT = ROOT / "docs" / "stock_clients.md"
+PAGES = (ROOT / "README.md", TRANSCRIPT)
+README_BYTES = 6_144
 
 
 @pytest.fixture
@@ -23,8 +26,10 @@ def is_printed(wanted: str, now: str, _before: str) -> bool:
     return normalised(now) == wanted
 
 
-def test_the_transcript_is_what_is_printed(environment: dict[str, str]) -> None:
-    steps = parse(TRANSCRIPT.read_text())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_transcript_is_what_is_printed(page: Path, environment: dict[str, str]) -> None:
+    steps = parse(page.read_text())
+    assert steps
     for step in steps:
         wanted = normalised(step.printed)
         printed = run_until(step, environment, partial(is_printed, wanted))
@@ -44,6 +49,16 @@ def test_the_transcript_is_what_is_printed(environment: dict[str, str]) -> None:
 )
 def test_the_transcript_shows_stock_clients(part: str) -> None:
     assert any(part in step.command for step in parse(TRANSCRIPT.read_text()))
+
+
+def test_the_readme_is_read_in_a_few_minutes() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= README_BYTES
+
+
+def test_every_page_is_listed() -> None:
+    listed = (ROOT / "docs" / "README.md").read_text()
+    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    assert [page for page in pages if f"]({page})" not in listed] == []
 
 
 def test_blocks_are_parsed_as_printed() -> None:
