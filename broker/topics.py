@@ -8,6 +8,9 @@ from typing import NamedTuple
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 ROOT_LEVELS = 5
+_REQUEST_LEVELS = 4
+_REMEMBERED = 16_384
+"""So many topics are known without looking at their levels again."""
 LONGEST_SHOWN = 64
 """Characters of an arm or method that are kept and shown; names are shorter."""
 
@@ -24,17 +27,16 @@ def is_leaf(text: str) -> bool:
 
 
 class RequestTopic(NamedTuple):
-    """The levels of a request topic; `arm` and `method` as they came, but for what is too long for any name."""
+    """The levels of a request topic; `arm` and `method` as they came, but for what is too long for any name.
+
+    `cut`: the arm or method may have been longer than it is here; no name is so long.
+    """
 
     user: str
     conn: str
     arm: str
     method: str
-
-    @property
-    def cut(self) -> bool:
-        """Whether the arm or method may have been longer than it is here; no name is so long."""
-        return max(len(self.arm), len(self.method)) >= LONGEST_SHOWN
+    cut: bool = False
 
 
 class PublicTopic(NamedTuple):
@@ -80,6 +82,10 @@ class Topics:
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
+        self.parse_request = lru_cache(maxsize=_REMEMBERED)(self._parse_request)
+        """The levels of a request topic; None if their number, the user or the connection is bad."""
+        self.is_reply_of = lru_cache(maxsize=_REMEMBERED)(self._is_reply_of)
+        """Whether a Response Topic (first) is exactly `res/<user>/<x>/<leaf>` of a user (second)."""
         self.request_filter = f"{self._base}/req/#"
         self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("death", "birth", "ack", "report"))
 
@@ -95,21 +101,18 @@ class Topics:
         arm, _, below = rest.partition("/")
         return PublicTopic(family, arm, below) if family in {"evt", "state", "svc"} and arm else None
 
-    def parse_request(self, topic: str) -> RequestTopic | None:
-        """The levels of a request topic; None if their number, the user or the connection is bad.
-
-        An arm or method longer than any name is cut: it is kept and shown, and nothing is found under it.
-        """
+    def _parse_request(self, topic: str) -> RequestTopic | None:
+        """An arm or method longer than any name is cut: it is kept and shown, and nothing is found under it."""
         if not topic.startswith(self._requests):
             return None
         levels = topic[len(self._requests) :].split("/")
-        if len(levels) != len(RequestTopic._fields) or not is_name(levels[0]) or not is_name(levels[1]):
+        if len(levels) != _REQUEST_LEVELS or not is_name(levels[0]) or not is_name(levels[1]):
             return None
         user, conn, arm, method = levels
-        return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN])
+        cut = max(len(arm), len(method)) >= LONGEST_SHOWN
+        return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN], cut)
 
-    def is_reply_of(self, topic: str, user: str) -> bool:
-        """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""
+    def _is_reply_of(self, topic: str, user: str) -> bool:
         start = f"{self._replies}{user}/"
         if not topic.startswith(start):
             return False

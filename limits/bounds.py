@@ -35,7 +35,10 @@ def _held(values: Sequence[float], quantity: Quantity, resolution_rad: float) ->
 
 def within(values: Sequence[float], low: float, high: Sequence[float]) -> bool:
     """Whether every value lies in [low, high[i]]: the quick test that most requests pass."""
-    return all(low <= value <= bound for value, bound in zip(values, high, strict=True))
+    for value, bound in zip(values, high, strict=True):  # noqa: SIM110 - a generator costs a call a value
+        if not low <= value <= bound:
+            return False
+    return True
 
 
 def excesses(
@@ -68,8 +71,24 @@ def nearest_legal(values: Sequence[float], low: float, high: Sequence[float]) ->
     return tuple(min(max(value, low), bound) for value, bound in zip(values, high, strict=True))
 
 
-def close(left: float, right: float, resolution: float, relative: float = READ_BACK) -> bool:
-    """Whether two readings are the same: within the resolution (in their unit), else within a share of the larger."""
-    if left == right:
-        return True
-    return math.fabs(left - right) <= max(resolution, relative * max(math.fabs(left), math.fabs(right)))
+def all_close(left: Sequence[float], right: Sequence[float], resolution: float, relative: float = READ_BACK) -> bool:
+    """Whether two lists of readings are the same, one by one: within the resolution, else within a share of the larger.
+
+    Args:
+        left: readings in one unit.
+        right: other ones in the same unit; lists of different length are not the same.
+        resolution: how far two readings may be apart, in their unit.
+        relative: the share; of infinite readings none is close to another one.
+    """
+    if len(left) != len(right):
+        return False
+    for one, other in zip(left, right, strict=True):
+        if one == other:
+            continue
+        difference = one - other if one > other else other - one
+        if difference <= resolution:
+            continue
+        largest = max(one, other, -one, -other)
+        if not difference <= relative * largest < math.inf:
+            return False
+    return True

@@ -143,6 +143,9 @@ NUMBER_FIELDS: dict[str, str] = {
 """The field of the record that holds the bounded numbers, by key of each item with a bound from above."""
 
 
+_MODE_NAMES = {mode.value: mode.name for mode in ControlMode} | {0: ""}
+
+
 def methods_by_verb(verb: str) -> dict[str, str]:
     """The Kinova methods of one verb (Get, Set, Reset), by key of the item that each reads or writes."""
     return {item.key: f"{verb}{item.noun}" for item in CONFIG_ITEMS if verb[0] in item.verbs}
@@ -164,7 +167,7 @@ def slots() -> tuple[Slot, ...]:
 
 def slot_name(slot: Slot) -> str:
     """Name of a slot's mode; empty for an item without modes."""
-    return ControlMode(slot[1]).name if slot[1] else ""
+    return _MODE_NAMES[slot[1]]
 
 
 def slot_path(slot: Slot) -> str:

@@ -81,11 +81,11 @@ class ArmSession:
     """Whether the arm is waited for, and not the service."""
     busy_with: ChangeJob | None = None
     """The change whose command may be with the arm."""
+    arm: str = field(init=False)
+    """The arm's id."""
 
-    @property
-    def arm(self) -> str:
-        """The arm's id."""
-        return self.state.arm
+    def __post_init__(self) -> None:
+        self.arm = self.state.arm
 
     def row(self) -> ArmRow:
         """The arm's row as it stands."""

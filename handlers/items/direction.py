@@ -1,6 +1,7 @@
 """Tighter or looser: the direction of a change, found component by component against what was reported."""
 
 import math
+from operator import le
 
 from handlers.items.parameter_checks import FLAG_OF
 from handlers.state.arm_state import as_message
@@ -17,8 +18,8 @@ LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
 def upper_values(item: ConfigItem, message: Message) -> tuple[float, ...]:
     """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite."""
     value = getattr(message, NUMBER_FIELDS[item.key])
-    values: tuple[float, ...] = value if isinstance(value, tuple) else (value,)
-    return tuple(bound or math.inf for bound in values) if item.zero is Zero.REFUSE else values
+    values: tuple[float, ...] = value if type(value) is tuple else (value,)
+    return tuple([bound or math.inf for bound in values]) if item.zero is Zero.REFUSE else values
 
 
 def ceilings_of(message: Message) -> dict[str, float]:
@@ -67,7 +68,7 @@ def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> boo
     if item.order is not Order.UPPER:
         return False
     values, bounds = upper_values(item, message), upper_values(item, reference)
-    return len(values) == len(bounds) and all(value <= bound for value, bound in zip(values, bounds, strict=True))
+    return len(values) == len(bounds) and all(map(le, values, bounds))
 
 
 def is_loosening(item: ConfigItem, value: Message | None, reported: Message | None) -> bool:

@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 from handlers.items.direction import at_or_tighter
 from handlers.state.arm_state import ArmState
-from limits.bounds import READ_BACK, RELATIVE, close
+from limits.bounds import READ_BACK, RELATIVE, all_close
 from schema.arms import Slot
-from schema.items import ANGLE_FIELDS, ITEMS, ConfigItem
+from schema.items import ANGLE_FIELDS, CONFIG_ITEMS, ConfigItem
 from schema.messages import Message
+
+_EXACT = frozenset(item.key for item in CONFIG_ITEMS if item.held_by_service)
+"""Items that are kept as they were given."""
+_ANGULAR = frozenset(item.key for item in CONFIG_ITEMS if item.quantity is not None and item.quantity.angular)
+"""Items whose numbers are all angles."""
 
 
 class Ending(enum.StrEnum):
@@ -36,38 +41,35 @@ class _Tolerance(NamedTuple):
     """Whether all numbers of the message are angles."""
 
 
-def _same_value(name: str, left: object, right: object, tolerance: _Tolerance) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
-        return close(left, right, resolution, tolerance.relative)
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(
-            _same_value(name, one, other, tolerance) for one, other in zip(left, right, strict=True)
-        )
-    if isinstance(left, Message) or isinstance(right, Message):
-        return _same_message(left, right, tolerance)
-    return left == right
-
-
 def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
     """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
-    if left is None and right is not None:
+    if left is None:
         left = type(right)()
-    if right is None and left is not None:
+    elif right is None:
         right = type(left)()
     if not isinstance(left, Message) or type(left) is not type(right):
-        return left == right
-    return all(
-        _same_value(name, getattr(left, name), getattr(right, name), tolerance) for name in left.__struct_fields__
-    )
+        return False
+    for name in left.__struct_fields__:
+        one, other = getattr(left, name), getattr(right, name)
+        if one == other:
+            continue
+        if type(one) is float and type(other) is float:
+            one, other = (one,), (other,)
+        if type(one) is tuple and type(other) is tuple:
+            resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
+            if not all_close(one, other, resolution, tolerance.relative):
+                return False
+        elif not _same_message(one, other, tolerance):
+            return False
+    return True
 
 
 def _compare(key: str, left: Message, right: Message, resolution_rad: float, relative: float) -> bool:
-    if left == right or ITEMS[key].held_by_service:
-        return left == right
-    quantity = ITEMS[key].quantity
-    angular = quantity is not None and quantity.angular
-    return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, angular))
+    if left == right:
+        return True
+    if key in _EXACT:
+        return False
+    return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, key in _ANGULAR))
 
 
 def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:

@@ -42,7 +42,7 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
 
 def _mode_of(item: ConfigItem, message: Message) -> int:
     """The number of the control mode that a message is for; 0 where the item has no slots of modes."""
-    return int(getattr(message, "control_mode", 0)) if item.modes else 0
+    return int(message.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
 
 
 def slot_of(item: ConfigItem, message: Message) -> Slot:
@@ -51,7 +51,11 @@ def slot_of(item: ConfigItem, message: Message) -> Slot:
     Raises:
         BrokerError: unknown_enum or mode_without_limit for a mode that has no slot of this item.
     """
-    mode = _mode_of(item, message)
+    return _settable(item, _mode_of(item, message))
+
+
+def _settable(item: ConfigItem, mode: int) -> Slot:
+    """The slot of a mode; raises as `slot_of`."""
     if not item.modes:
         return (item.key, mode)
     if mode == 0:
@@ -124,16 +128,19 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
         BrokerError: as `admit`, then as `slot_of`.
     """
     message = as_message(request.params, Message)
-    admit(state, request, (item.key, _mode_of(item, message)), at_once=at_once)
-    return slot_of(item, message), message
+    mode = _mode_of(item, message)
+    admit(state, request, (item.key, mode), at_once=at_once)
+    return _settable(item, mode), message
 
 
 def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
     """Whether a value equals both desired and reported, with nothing pending."""
     if state.pending.get(slot):
         return False
-    known = (state.desired.get(slot), state.reported.get(slot))
-    return all(there is not None and equal(slot[0], value, there, state.resolution_rad) for there in known)
+    for there in (state.desired.get(slot), state.reported.get(slot)):
+        if there is None or not equal(slot[0], value, there, state.resolution_rad):
+            return False
+    return True
 
 
 def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bool = False) -> Proposal:
@@ -144,7 +151,9 @@ def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bo
 
 def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
     """The change of a slot to a value that is checked now, once it was admitted."""
-    warnings = CHECKS[item.key](state, value) + told(state, stopping_doubts(state, slot, value))
+    warnings = CHECKS[item.key](state, value)
+    if doubts := stopping_doubts(state, slot, value):
+        warnings += told(state, doubts)
     loosening = is_loosening(item, value, state.reported.get(slot))
     return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
 

@@ -22,7 +22,7 @@ from handlers.stack.limit_layers import (
     soft_layers,
 )
 from handlers.state.arm_state import ArmState
-from handlers.state.limit_sources import Placed, place
+from handlers.state.limit_sources import LimitSources, Placed, place
 from handlers.state.refusals import description_of
 from limits.formats.urdf_records import JointType
 from limits.intrinsic.joint_limits import JointLimitVectors
@@ -66,10 +66,42 @@ class OuterBounds(NamedTuple):
     sources: tuple[str, ...]
 
 
+class Inputs(NamedTuple):
+    """Everything that the outer layers are made of, as objects that are replaced when they change."""
+
+    description: Description | None
+    sources: LimitSources
+    application: object
+    application_unread: object
+    parameters: object
+    parameters_unread: object
+
+    @classmethod
+    def of(cls, state: ArmState) -> "Inputs":
+        """Those of a state."""
+        reported, unread = state.reported, state.unread
+        return cls(
+            state.description, state.sources, reported.get(APPLICATION_SLOT), unread.get(APPLICATION_SLOT),
+            reported.get(PARAMETERS_SLOT), unread.get(PARAMETERS_SLOT),
+        )  # fmt: skip
+
+    def stand_in(self, state: ArmState) -> bool:
+        """Whether the state holds the same objects."""
+        if self.description is not state.description or self.sources is not state.sources:
+            return False
+        reported, unread = state.reported, state.unread
+        return (
+            self.application is reported.get(APPLICATION_SLOT)
+            and self.parameters is reported.get(PARAMETERS_SLOT)
+            and self.application_unread is unread.get(APPLICATION_SLOT)
+            and self.parameters_unread is unread.get(PARAMETERS_SLOT)
+        )
+
+
 class _Outer(NamedTuple):
     """The layers that bound what may be asked of the arm, and what was made of them."""
 
-    inputs: tuple[object, ...]
+    inputs: Inputs
     joints: ArmJoints
     given: Placed
     """What the settings and their files say."""
@@ -100,7 +132,7 @@ class ArmLimits:
         self._soft: dict[ControlMode, tuple[tuple[object, ...], list[Layer]]] = {}
         self._safety: tuple[tuple[object, ...], list[Layer]] = ((), [])
         self._guard: Guard | None = None
-        self._guard_at: tuple[object, ...] = ()
+        self._guard_at: tuple[object, object, object] = (None, None, None)
 
     @property
     def joints(self) -> ArmJoints:
@@ -165,11 +197,11 @@ class ArmLimits:
     @property
     def guard(self) -> Guard | None:
         """The margins between soft and hard ends; None where there are none."""
-        outer, state = self._outer(), self._state
-        at = (outer, *(values.get(SAFETY_SLOT) for values in (state.reported, state.unread)))
-        if not _same(self._guard_at, at):
+        outer, state, known = self._outer(), self._state, self._guard_at
+        reported, unread = state.reported.get(SAFETY_SLOT), state.unread.get(SAFETY_SLOT)
+        if known[0] is not outer or known[1] is not reported or known[2] is not unread:
             ends = Stack.of(outer.joints, (*outer.layers, *self._safety_layers(outer)))
-            self._guard, self._guard_at = guard_of(ends), at
+            self._guard, self._guard_at = guard_of(ends), (outer, reported, unread)
         return self._guard
 
     def with_value(self, slot: Slot, value: Message) -> "ArmLimits":
@@ -203,11 +235,10 @@ class ArmLimits:
         return kept[1]
 
     def _outer(self) -> _Outer:
-        state = self._state
-        inputs = _inputs(state)
-        kept = self._kept
-        if kept is None or not _same(kept.inputs, inputs):
-            kept = self._kept = _build(state, inputs, kept)
+        state, kept = self._state, self._kept
+        if kept is not None and kept.inputs.stand_in(state):
+            return kept
+        kept = self._kept = _build(state, Inputs.of(state), kept)
         return kept
 
 
@@ -244,20 +275,10 @@ def vectors_of(effective: Effective, mode: int | None = None) -> JointLimitVecto
     )
 
 
-def _inputs(state: ArmState) -> tuple[object, ...]:
-    """Everything that the outer layers are made of, as objects that are replaced when they change."""
-    reported, unread = state.reported, state.unread
-    limits, parameters = APPLICATION_SLOT, PARAMETERS_SLOT
-    return (
-        state.description, state.sources,
-        reported.get(limits), unread.get(limits), reported.get(parameters), unread.get(parameters),
-    )  # fmt: skip
-
-
-def _build(state: ArmState, inputs: tuple[object, ...], before: _Outer | None) -> _Outer:
+def _build(state: ArmState, inputs: Inputs, before: _Outer | None) -> _Outer:
     description = description_of(state)
     joints = joints_of(description)
-    same_place = before is not None and before.joints == joints and before.inputs[1] is state.sources
+    same_place = before is not None and before.joints == joints and before.inputs.sources is state.sources
     given = before.given if before is not None and same_place else place(state.sources, joints)
     by = ARM_USER if description.hard_source == "hard:device" else PROFILE_USER
     hard = kinova_layer(joints, description.hard_limits, Origin(description.hard_source, by, state.described_at_us))

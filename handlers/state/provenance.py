@@ -1,21 +1,22 @@
 """Who set a value, number by number: a change of one number leaves the others with whoever set them."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from schema.intrinsic import JointLimits
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import Message
 
 
-class Stamp(NamedTuple):
+class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who set a number (`<user>/<connection>`, or `@...` where nobody asked), and when, µs since 1970 UTC."""
 
     by: str = ""
     at_us: int = 0
 
 
-class Setter(NamedTuple):
+class Setter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who set a value last, and who set those of its numbers that were there before."""
 
     last: Stamp = Stamp()
@@ -29,6 +30,10 @@ class Setter(NamedTuple):
 
 NOBODY = Setter()
 """Nobody knows who."""
+
+
+_NUMBERED = frozenset({JointLimits, JointSafetyMap, JointParameterMap})
+"""The records whose parts are set one by one."""
 
 
 def numbers_of(value: Message) -> dict[str, object]:
@@ -53,6 +58,8 @@ def limit_numbers(limits: JointLimits) -> Iterator[tuple[str, float]]:
 
 def set_by(stamp: Stamp, value: Message, before: Message | None, earlier: Setter) -> Setter:
     """Who set each number of a value that somebody put in the place of another one."""
+    if type(value) not in _NUMBERED:
+        return Setter(stamp)
     old = {} if before is None else numbers_of(before)
     older = {
         name: earlier.of(name) for name, number in numbers_of(value).items() if name in old and old[name] == number

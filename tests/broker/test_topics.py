@@ -46,7 +46,7 @@ def test_what_is_too_long_for_a_name_is_cut_and_says_so() -> None:
     assert not whole.cut
     for arm, method in (("a" * 64, "Get"), ("r1", "m" * 60_000), ("a" * 70, "m" * 70)):
         cut = TOPICS.parse_request(f"plant/north/v1/req/u/c/{arm}/{method}")
-        assert cut == RequestTopic("u", "c", arm[:64], method[:64])
+        assert cut == RequestTopic("u", "c", arm[:64], method[:64], cut=True)
         assert cut.cut
         assert not is_name(cut.arm) or cut.method not in RPC_TABLE
     assert max(map(len, RPC_TABLE)) < 64

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limits.bounds import Excess, close, excesses, nearest_legal, within
+from limits.bounds import Excess, all_close, excesses, nearest_legal, within
 from schema.floats import as_float32
 from schema.quantities import JOINT_SPEED, MASS, TWIST_ANGULAR, TWIST_LINEAR, Quantity
 
@@ -85,14 +85,24 @@ def test_what_lies_outside_is_moved_to_its_nearest_bound() -> None:
         (100.0, 99.9983, STEP, 1e-6, True),
         (1.0, -1.0, 0.0, 1e-3, False),
         (math.inf, math.inf, 0.0, 1e-3, True),
+        (math.inf, 5.0, 0.0, 1e-3, False),
+        (math.inf, -math.inf, 0.0, 1e-3, False),
         (math.nan, math.nan, 0.0, 1e-3, False),
+        (math.nan, 1.0, 1.0, 1e-3, False),
     ],
 )
 def test_two_readings_are_close_within_the_resolution_or_a_share(
     left: float, right: float, resolution: float, relative: float, same: bool
 ) -> None:
-    assert close(left, right, resolution, relative) is same
-    assert close(right, left, resolution, relative) is same
+    assert all_close((left,), (right,), resolution, relative) is same
+    assert all_close((5.0, right), (5.0, left), resolution, relative) is same
+
+
+def test_readings_are_compared_one_by_one() -> None:
+    assert all_close((), (), 0.0)
+    assert not all_close((1.0,), (1.0, 1.0), 0.0)
+    assert all_close((1.0, 2.0, 3.0), (1.0, 2.001, 3.0), 0.0)
+    assert not all_close((1.0, 2.0, 3.0), (1.0, 2.001, 3.1), 0.0)
 
 
 quantities = st.sampled_from([JOINT_SPEED, TWIST_LINEAR])

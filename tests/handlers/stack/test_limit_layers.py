@@ -59,13 +59,13 @@ def test_the_tightest_of_what_is_there_and_what_is_to_be_counts_until_it_is_read
     limits = limits_of(state)
     degrees = [math.degrees(value) for value in limits.effective(1).velocity]
     assert degrees == pytest.approx([50.0, 40.0, 30.0, 50.0, 50.0, 50.0, 50.0])
-    assert origin(state, "velocity", "joint_2") == Origin("soft:ANGULAR_JOYSTICK", *BOB)
-    assert origin(state, "velocity", "joint_1") == Origin("soft:ANGULAR_JOYSTICK", *ALICE)
+    assert origin(state, "velocity", "joint_2") == Origin("soft:ANGULAR_JOYSTICK", BOB.by, BOB.at_us)
+    assert origin(state, "velocity", "joint_1") == Origin("soft:ANGULAR_JOYSTICK", ALICE.by, ALICE.at_us)
 
 
 def test_each_soft_limit_of_a_mode_has_its_own_author() -> None:
     state = hold(arm(), SPEEDS, speeds(50.0), Setter(BOB))
-    assert origin(state, "velocity") == Origin("soft:ANGULAR_JOYSTICK", *BOB)
+    assert origin(state, "velocity") == Origin("soft:ANGULAR_JOYSTICK", BOB.by, BOB.at_us)
     assert origin(state, "acceleration") == Origin("soft:ANGULAR_JOYSTICK", "", 0)
     assert origin(state, "twist_linear", None) == Origin("hard:device", "@arm", 0)
 
@@ -85,23 +85,23 @@ def test_what_an_arm_reads_without_sense_bounds_nothing_and_leaves_the_rest() ->
 def test_application_limits_know_who_set_each_number() -> None:
     setter = Setter(BOB, {"max_velocity[0]": ALICE})
     state = hold(arm(), APPLICATION_SLOT, velocities(*[0.25] * 7), setter)
-    assert origin(state, "velocity") == Origin("application", *ALICE)
-    assert origin(state, "velocity", "joint_2") == Origin("application", *BOB)
+    assert origin(state, "velocity") == Origin("application", ALICE.by, ALICE.at_us)
+    assert origin(state, "velocity", "joint_2") == Origin("application", BOB.by, BOB.at_us)
 
 
 def test_safety_records_name_the_urdf_until_they_are_changed() -> None:
     state = arm(sources=sources(robot=urdf()))
     hold(state, SAFETY_SLOT, JointSafetyMap({"joint_2": GAINS}))
-    assert origin(state, "position_upper", "joint_2") == Origin("urdf:gen3.urdf", *ALICE)
+    assert origin(state, "position_upper", "joint_2") == Origin("urdf:gen3.urdf", ALICE.by, ALICE.at_us)
     hold(state, SAFETY_SLOT, JointSafetyMap({"joint_2": JointSafetyGains(1.0, -1.0, 20.0, 5.0)}), Setter(BOB))
     state.rev += 1
-    assert origin(state, "position_upper", "joint_2") == Origin("joint_safety", *BOB)
+    assert origin(state, "position_upper", "joint_2") == Origin("joint_safety", BOB.by, BOB.at_us)
     assert limits_of(state).effective(None).position_upper[1] == 1.0
 
 
 def test_ros_parameters_name_their_file_until_they_are_changed() -> None:
     state = arm(sources=sources(values=parameters(velocity=0.25, acceleration=0.5)))
     hold(state, PARAMETERS_SLOT, JointParameterMap(parameters(velocity=0.25, acceleration=0.4)))
-    assert origin(state, "velocity") == Origin("ros:limits.yaml", *ALICE)
-    assert origin(state, "acceleration") == Origin("ros:parameters", *ALICE)
+    assert origin(state, "velocity") == Origin("ros:limits.yaml", ALICE.by, ALICE.at_us)
+    assert origin(state, "acceleration") == Origin("ros:parameters", ALICE.by, ALICE.at_us)
     assert limits_of(state).effective(None).velocity[0] == 0.25
