@@ -29,6 +29,7 @@ from broker.record.administration import Administration
 from broker.record.ledger import Ledger
 from broker.record.principals import Principals
 from broker.record.replies import JSON, Replies
+from broker.record.traffic import Traffic
 from broker.settings import Settings
 from broker.settle.adoption import Adoption
 from broker.settle.authority import Authorities
@@ -71,8 +72,9 @@ def ledger_of(
     ledger = Ledger(
         store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
         principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
-        counters=counters,
+        counters=counters, traffic=(traffic := Traffic(store, clock.monotonic, settings.clients)),
     )  # fmt: skip
+    outbox.on_published = traffic.published
     documents.after_commit = ledger.after_commit
     return ledger
 

@@ -100,6 +100,7 @@ class Acceptor:
         """Decide by these settings from now on."""
         self._settings = settings
         self._users = self._replies.users = Users(settings)
+        self._ledger.traffic.follow(settings.clients)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
         """Answer everything that was decided but could not be committed; it stays unacknowledged."""
@@ -279,5 +280,6 @@ class Acceptor:
         address = arrival.address(self._topics)
         expires = self._ledger.clock.deadline(expires_us)
         job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
+        job.received_s = min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

@@ -18,6 +18,9 @@ from schema.envelope import Author, Stage, Wait, Warned
 from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path
 from schema.messages import Empty, Message
 
+UNTIMED = -1.0
+"""Stands for a time that was not."""
+
 
 class Phase(enum.Enum):
     """How far a change got in this run of the service."""
@@ -74,6 +77,14 @@ class ChangeJob:
     at_us: int = 0
     since: float = 0.0
     """When this run accepted it, on the monotonic clock."""
+    received_s: float = UNTIMED
+    """When its request was received; as the next three in seconds of the monotonic clock, if in this run."""
+    stored_s: float = UNTIMED
+    """When commit 1 stood."""
+    written_s: float = UNTIMED
+    """When its command was last given to the adapter."""
+    ended_s: float = UNTIMED
+    """When its end was decided; commit 2 follows."""
     phase: Phase = Phase.ACCEPTED
     epoch: int = 0
     cmd_seq: int = 0

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from broker.clock import Clock
+from broker.histogram import Histogram
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will
 from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
 from broker.presence.identity import JSON, Identity
@@ -50,6 +51,9 @@ class Presence:
         self.pulse.on_still.append(self._on_still)
         self._rivals = Rivals(identity, known)
         self._state = STARTING
+        self._told_us, self._told_s = 0, 0.0
+        self.round_trips, self.heard_s = Histogram(), 0.0
+        """How long our documents took from us to the MQTT server and back, and when one came back last (monotonic)."""
         self._link: MqttLink | None = None
         self._main: MqttLink | None = None
         self._heard_us = 0
@@ -191,7 +195,10 @@ class Presence:
         true = self._state == STARTING or (self._main is not None and self._main.connected)
         if self._closing or link is None or not link.connected or not true:
             return 0
-        return self.identity.seen_us if self._publish(link, self._state) is not None else 0
+        if self._publish(link, self._state) is None:
+            return 0
+        self._told_us, self._told_s = self.identity.seen_us, self._clock.monotonic()
+        return self._told_us
 
     def _publish(self, link: MqttLink, state: str) -> Receipt | None:
         payload = self.identity.payload(state)
@@ -211,6 +218,7 @@ class Presence:
         if document is not None and document.start == self.identity.start and not retained:
             with contextlib.suppress(ValueError):
                 self._heard_us = parse_time(document.seen_at)
+                self._came_back()
         answer = self._rivals.hear(instance, document, self._clock.monotonic(), retained=retained)
         self._news.set()
         if answer is Answer.TELL:
@@ -221,6 +229,12 @@ class Presence:
             text = f"another service serves the same root ({self._rivals.stronger}), so this one ends"
             hint = "stop one of the two for good; a start with --take-over ends the other"
             raise SecondServiceError(f"{text} (start {self.identity.start}); {hint}")
+
+    def _came_back(self) -> None:
+        """Our own document is back: count how long the last one took."""
+        if self._heard_us == self._told_us:
+            self.heard_s = self._clock.monotonic()
+            self.round_trips.add(self.heard_s - self._told_s)
 
     async def _round_trip(self) -> bool:
         """Tell, and wait until that comes back: then everything that was told before was heard."""

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+from broker.histogram import Histogram
+
 TICK_S = 1.0
 LATE_S = 2.0
 """A beat that is later than this tells of a stand-still."""
@@ -20,6 +22,8 @@ class Pulse:
         self._timer: asyncio.TimerHandle | None = None
         self.on_still: list[Callable[[float], None]] = []
         self.every_s = TICK_S
+        self.lags = Histogram()
+        """How much later than they were due beats came."""
         self.last_s = loop.time()
         """When it beat last, in seconds of the loop's clock."""
 
@@ -45,5 +49,6 @@ class Pulse:
             self._timer.cancel()
 
     def _beat(self) -> None:
+        self.lags.add(self.still_s())
         self.look()
         self.start()

@@ -56,6 +56,10 @@ class Outbox:
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self.on_published: Callable[[float], None] = lambda _: None
+        """Told how many seconds a publication took, of one at a time; set by the composition root."""
+        self._timed: Publication | None = None
+        self._timed_s = 0.0
         self.on_room: Callable[[], None] = lambda: None
         """Asks for more, when there is little left; set by who has it."""
         self.live = 0
@@ -66,6 +70,11 @@ class Outbox:
     def backlog(self) -> int:
         """Publications not yet taken by the MQTT server."""
         return len(self._waiting) + len(self._under_way)
+
+    @property
+    def oldest_s(self) -> float:
+        """How long a publication has been waiting that is nearly the oldest of those not yet taken; 0 of none."""
+        return 0.0 if self._timed is None else self._loop.time() - self._timed_s
 
     def holds(self, most: int) -> bool:
         """Whether so many publications wait for the MQTT server, which is listened to: waiting makes them fewer."""
@@ -78,6 +87,8 @@ class Outbox:
     def send(self, publication: Publication) -> None:
         """Publish after everything given before."""
         self._waiting.append(publication)
+        if self._timed is None:
+            self._timed, self._timed_s = publication, self._loop.time()
         self.live += not publication.retain
         self._idle.clear()
         self.pump()
@@ -151,6 +162,9 @@ class Outbox:
                     return
                 self._tell_refused(publication, reason_text(code))
             under_way.popleft()
+            if publication is self._timed:
+                self._timed = None
+                self.on_published(self._loop.time() - self._timed_s)
             if publication.done is not None:
                 publication.done()
 

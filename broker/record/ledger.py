@@ -18,6 +18,7 @@ from broker.publish.shortening import event_shortener
 from broker.record.backfill import Backfill
 from broker.record.event_parts import known_mode
 from broker.record.principals import Principals
+from broker.record.traffic import Traffic
 from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
 from broker.store.store import Store
 from broker.topics import Topics
@@ -57,6 +58,7 @@ class Ledger:
         codec: Codec,
         next_change: int,
         counters: Counters,
+        traffic: Traffic,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -64,7 +66,7 @@ class Ledger:
         self.outbox = outbox
         self.documents = documents
         self.notices = notices
-        self.counters = counters
+        self.counters, self.traffic = counters, traffic
         self._principals = principals
         self._topics = topics
         self._codec = codec

@@ -124,6 +124,7 @@ class Replies:
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
         self._gave(address.user)
+        self._ledger.traffic.answered(reply, address.codec, address.user)
         codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address)
         if wants_short:
             payload = short(reply, codec, error_body)

@@ -187,6 +187,7 @@ class Endings:
         job.phase = job.current.phase = Phase.DONE
         job.cancel_timers()
         session.count_out(job)
+        self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)
         self._ledger.update_change(job, ChangeState.SETTLED, outcome, seq)
         self._ledger.audit(

@@ -26,8 +26,9 @@ class EndedError(Exception):
 class Exchange:
     """Speaks to arms; one change of an arm at a time."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Documents, monotonic: Callable[[], float]) -> None:
         self._documents = documents
+        self._monotonic = monotonic
         self.reach: Reach | None = None
         """How to reach an arm again while its queue stands; set by the composition root."""
         self.lost: Callable[[ArmSession], None] = lambda _: None
@@ -40,7 +41,7 @@ class Exchange:
             ArmRefusedError: the arm took nothing.
             ArmAwayError: nothing was sent.
         """
-        session.with_arm = True
+        session.with_arm, job.written_s = True, self._monotonic()
         try:
             return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:

@@ -57,7 +57,7 @@ class Settler:
         self.endings = Endings(ledger, replies, documents, self.unsettled)
         self.deadlines = Deadlines(ledger, replies, self.endings, loop)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
-        self.exchange = Exchange(documents)
+        self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
         self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
 
@@ -143,7 +143,7 @@ class Settler:
 
     def _accepted(self, session: ArmSession, job: ChangeJob) -> None:
         """After commit 1: the clocks run, the queue runs."""
-        job.committed = True
+        job.committed, job.stored_s = True, self._ledger.store.committed_s
         self.deadlines.start(session, job)
         self._queues.kick(session)
 

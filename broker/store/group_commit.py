@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
+from broker.histogram import Histogram
 from broker.store.batch import Batch
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.reader import Reader
@@ -34,6 +35,11 @@ class GroupCommit(Reader):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._failed: asyncio.Future[None] | None = None
         self._error: StoreError | None = None
+        self._begun_s = 0.0
+        self.committed_s = 0.0
+        """When the last commit ended, in seconds of the loop's clock."""
+        self.commits = Histogram()
+        """How long commits took, from the hand-over to the writer until the loop knows of the end."""
 
     @property
     def batch(self) -> Batch:
@@ -127,6 +133,7 @@ class GroupCommit(Reader):
         if self._stopped or self._commit is not None or self._error is not None or not self._batch.due:
             return
         self._committing, self._batch = self._batch, Batch()
+        self._begun_s = self._running_loop().time()
         self._commit = self._writer.commit(self._committing)
         self._commit.add_done_callback(self._tell_loop)
 
@@ -145,6 +152,8 @@ class GroupCommit(Reader):
         if error is not None:
             self._fail(store_error(error))
             return
+        self.committed_s = self._running_loop().time()
+        self.commits.add(self.committed_s - self._begun_s)
         if self._scheduled:
             self._hand_over()
         try:

@@ -14,6 +14,8 @@ ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
 LOOP_CALLS, WRITER_CALLS, STATEMENTS = 820, 190, 3.0
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
+COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
+"""What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
 TASKS, TIMERS, FUTURES = 0.6, 1.2, 0.7
 
 
@@ -54,6 +56,8 @@ def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     record_property("told", f"in the writer: {writer.total / SETS:.1f}, {len(statements)} statements {kinds}")
     record_property("told", f"of asyncio: {dict(loop.asked)}; modules: {len(loop.modules)} {loop.modules}")
     assert loop.total / SETS <= LOOP_CALLS
+    counting = sum(loop.modules[module] for module in COUNTING)
+    assert 0 < counting / loop.total <= COUNTING_SHARE, {module: loop.modules[module] for module in COUNTING}
     assert writer.total / SETS <= WRITER_CALLS
     assert len(statements) / SETS <= STATEMENTS
     assert loop.asked["create_task"] / SETS <= TASKS
