@@ -254,11 +254,11 @@ class Place(NamedTuple):
 def serving(
     folder: Path,
     inflight: int = 100,
-    module: str = "broker",
+    module: str = "armbroker",
     environment: dict[str, str] | None = None,
     settings: str = "",
 ) -> Iterator[Place]:
-    """An MQTT server and a service for the time of the block; `module` runs in place of `broker`.
+    """An MQTT server and a service for the time of the block; `module` runs in place of `armbroker`.
 
     `settings` is a `fleet.toml` to use instead of simulated arms, with `{port}` and `{data}` to fill in.
 

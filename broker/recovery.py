@@ -177,6 +177,7 @@ def requeue(
         if job.request_n:
             settler.unsettled[job.request_n] = job
         job.reverts = session.reverts
+        job.ahead = job.resumed and any(isinstance(one, ChangeJob) and one.resumed for one in session.jobs)
         job.before = state.reported.get(job.slot)
         if row.starts >= STARTS:
             job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"

@@ -122,6 +122,10 @@ class Service:
 
     # ------------------------------------------------------------------ the worker of the queues
 
+    def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
+        """See `Worker`."""
+        return self._presence.sure and self._settler.settle_now(session, job)
+
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """See `Worker`."""
         if not self._presence.sure:

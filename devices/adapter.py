@@ -261,6 +261,37 @@ class ArmFleet(Protocol):
 
 
 @runtime_checkable
+class PromptArm(Protocol):
+    """An adapter whose arm can answer without any waiting; its description tells the fence.
+
+    Several commands of such an arm are numbered ahead of it: after a crash the fence tells which of them it was given.
+    """
+
+    @property
+    def prompt(self) -> bool:
+        """Whether it answers without waiting now."""
+        ...
+
+    def exchange_now(self, command: Command) -> Message | None:
+        """Write one value and read it back; None when that cannot be done without waiting: nothing was sent.
+
+        Raises:
+            ArmAwayError: no link, nothing was sent.
+            ArmTimeoutError: sent, or perhaps; nothing was read.
+            ArmRefusedError: the arm refused and took nothing.
+        """
+        ...
+
+    def read_now(self, slot: Slot) -> Message | None:
+        """Read one value; None when that cannot be done without waiting.
+
+        Raises:
+            ArmError: as `ArmAdapter.read`.
+        """
+        ...
+
+
+@runtime_checkable
 class FaultyArm(Protocol):
     """A simulated arm that can be told to misbehave (method SimFault)."""
 

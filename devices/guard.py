@@ -19,6 +19,7 @@ from devices.adapter import (
     FaultyArm,
     LinkState,
     Notice,
+    PromptArm,
     Snapshot,
 )
 from schema.arms import Description, Fault, Slot
@@ -70,6 +71,8 @@ class GuardedArm:
         self.deadlines = arm.deadlines
         self._name = name
         self._arm = arm
+        self._now = arm if isinstance(arm, PromptArm) else None
+        self.can_be_prompt = self._now is not None
         self._jitter = jitter
         self._failures = 0
         self._open_until: float | None = None
@@ -124,6 +127,42 @@ class GuardedArm:
         else:
             rest = _resumed(call, awaited)
         return await self._counted(rest, self.deadlines.write_s)
+
+    @property
+    def prompt(self) -> bool:
+        """See `PromptArm.prompt`; never where the adapter is none."""
+        return self._now is not None and self._open_until is None and self._now.prompt
+
+    def exchange_now(self, command: Command) -> Message | None:
+        """See `PromptArm.exchange_now`."""
+        if self._now is None or self._open_until is not None:
+            return None
+        try:
+            read = self._now.exchange_now(command)
+        except ArmRefusedError:
+            self._succeeded()
+            raise
+        except Exception as error:
+            raise self._failed_now(error) from error
+        if self._failures and read is not None:
+            self._succeeded()
+        return read
+
+    def read_now(self, slot: Slot) -> Message | None:
+        """See `PromptArm.read_now`; None also when that fails, for reads are tried again."""
+        if self._now is None or self._open_until is not None:
+            return None
+        try:
+            return self._now.read_now(slot)
+        except Exception as error:  # noqa: BLE001 - judged with those of the calls that wait
+            log.debug("read_again", arm=self._name, tried=0, why=str(error))
+            return None
+
+    def _failed_now(self, error: Exception) -> ArmError:
+        """What a call that waits for nothing raised, as what the service knows; it counts as a failure."""
+        known = error if isinstance(error, ArmAwayError | ArmTimeoutError) else self._complain(error)
+        self._failed(known)
+        return known
 
     def watch(self, sink: Callable[[Notice], None]) -> None:
         """See `ArmAdapter.watch`."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from broker.arms.jobs import ChangeJob, Job, Phase
 from broker.store.rows import ArmRow
-from devices.adapter import ArmAdapter, Snapshot
+from devices.adapter import Snapshot
+from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
 from schema.arms import Authority, Description, Slot
@@ -28,7 +29,7 @@ class ArmSession:
     """The mutable side of one arm; a task exists only while its queue has work."""
 
     state: ArmState
-    adapter: ArmAdapter
+    adapter: GuardedArm
     model: str = ""
     """The model that the settings name."""
     file_authority: Authority = Authority.CONTROL
@@ -182,4 +183,12 @@ class ArmSession:
 
     def may_be_with_arm(self, job: ChangeJob) -> bool:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
-        return self.busy_with is job or job.resumed
+        return self.busy_with is job or job.resumed or job.phase is Phase.UNKNOWN
+
+    def numbers_ahead(self) -> bool:
+        """Whether a new change may have its command number at once: all before it have one, and the arm is prompt."""
+        if not self.jobs:
+            return True
+        last = self.jobs[-1]
+        numbered = type(last) is ChangeJob and last.phase is Phase.WRITING and not last.resumed
+        return numbered and self.adapter.prompt

@@ -7,8 +7,8 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.limit_files import LimitFiles
 from broker.settings import ArmSettings, Settings
 from broker.store.meta_keys import FIRST_NAME
-from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FleetContext, NoBus, Setting
-from devices.guard import guard
+from devices.adapter import ArmFleet, DeviceBus, FleetContext, NoBus, Setting
+from devices.guard import GuardedArm, guard
 from devices.registry import adapter_class
 from handlers.rpc_table import SERVICE_METHODS
 from handlers.state.arm_state import ArmState, HandleEntry
@@ -80,7 +80,7 @@ class Fleet:
         """
         self._equip(session, arm, self._adapter(arm))
 
-    def _adapter(self, arm: ArmSettings) -> ArmAdapter:
+    def _adapter(self, arm: ArmSettings) -> GuardedArm:
         fleet = self._fleets.get(arm.adapter)
         if fleet is None:
             directory = self._settings.data_dir / "adapters" / arm.adapter
@@ -95,7 +95,7 @@ class Fleet:
             options.setdefault("first_name", first)
         return guard(arm.id, fleet.arm(arm.id, arm.model, options))
 
-    def _equip(self, session: ArmSession, arm: ArmSettings, adapter: ArmAdapter) -> None:
+    def _equip(self, session: ArmSession, arm: ArmSettings, adapter: GuardedArm) -> None:
         """What the settings and the adapter say of an arm."""
         state = session.state
         self._open[arm.id] = session

@@ -1,6 +1,5 @@
 """What waits in the queue of an arm."""
 
-import asyncio
 import enum
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
+from broker.timers import Timer
 from handlers.methods.factory import WHOLE_KEY
 from handlers.rpc.outcome import Proposal, Restoration
 from handlers.rpc.request import Request
@@ -113,6 +113,8 @@ class ChangeJob:
     """Somebody confirmed it: its age does not matter."""
     resumed: bool = False
     """An earlier run may have sent its command."""
+    ahead: bool = False
+    """That run had numbered it behind another one."""
     given_up: str = ""
     """Why it is not sent any more, whatever the arm has; empty otherwise. It ends as what is read back."""
     fatal_reads: int = 0
@@ -120,7 +122,9 @@ class ChangeJob:
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
     waiters: list[Waiter] = field(default_factory=list)
-    timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    overtaken: list[tuple[Message, Setter]] = field(default_factory=list)
+    """What an earlier run may have written before it to the same slot, oldest first, and who set it."""
 
     @property
     def places(self) -> tuple[Slot, ...]:
@@ -136,12 +140,6 @@ class ChangeJob:
     def record(self) -> bytes | None:
         """What the store keeps of its value."""
         return pack(self.wanted) if self.wanted is not None else None
-
-    def cancel_timers(self) -> None:
-        """No timer fires any more."""
-        for timer in self.timers:
-            timer.cancel()
-        self.timers.clear()
 
 
 @dataclass(slots=True, eq=False)

@@ -1,13 +1,12 @@
 """The clocks of a change: a reply within 10 s, and the end of its time to live."""
 
-import asyncio
-
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies
 from broker.settle.endings import Endings
 from broker.settle.obstacles import expired
+from broker.timers import Timers
 from schema.envelope import Stage
 from schema.errors import BrokerError
 
@@ -18,21 +17,21 @@ REPLY_WITHIN_S = 10.0
 class Deadlines:
     """Starts the clocks of changes, and does what is due when they ring."""
 
-    def __init__(self, ledger: Ledger, replies: Replies, endings: Endings, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, ledger: Ledger, replies: Replies, endings: Endings, timers: Timers) -> None:
         self._ledger = ledger
         self._replies = replies
         self._endings = endings
-        self._loop = loop
+        self._timers = timers
 
     def start(self, session: ArmSession, job: ChangeJob) -> None:
         """Promise a reply within 10 s, and end the change when its time to live is over."""
         if job.phase is Phase.DONE:
             return
         if job.replied is None:
-            job.timers.append(self._loop.call_later(REPLY_WITHIN_S, self.overdue, session, job))
+            job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
         if job.expires:
             wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
-            job.timers.append(self._loop.call_later(wait_s, self._expire, session, job))
+            job.timers.append(self._timers.put(wait_s, self._expire, session, job))
 
     def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""

@@ -12,6 +12,7 @@ from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.rebase import rebase
 from broker.store.rows import ChangeState
+from broker.timers import Timers
 from handlers.items.settling import Ending, equal
 from handlers.rpc_table import RPC_TABLE
 from handlers.stack.limit_layers import PARAMETERS_SLOT
@@ -33,11 +34,14 @@ SUPERSEDED = "superseded"
 class Endings:
     """Writes the end of changes, foreign changes included."""
 
-    def __init__(self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob]) -> None:
+    def __init__(
+        self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob], timers: Timers
+    ) -> None:
         self._ledger = ledger
         self._replies = replies
         self._documents = documents
         self._unsettled = unsettled
+        self._timers = timers
         self.describe: Callable[[ArmSession], None] | None = None
         """Publishes the factsheet of an arm; set by the composition root."""
         self.on_foreign: Callable[[ArmSession], None] = lambda _: None
@@ -185,7 +189,8 @@ class Endings:
         """Close the books of a change."""
         state, slot = session.state, job.slot
         job.phase = job.current.phase = Phase.DONE
-        job.cancel_timers()
+        for timer in job.timers:
+            self._timers.drop(timer)
         session.count_out(job)
         self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)

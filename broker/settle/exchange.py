@@ -54,6 +54,26 @@ class Exchange:
         finally:
             session.with_arm = False
 
+    def write_and_read_now(self, session: ArmSession, job: ChangeJob) -> Message | None:
+        """As `write` and `read_back` where the arm needs no waiting; None where it does, or the outcome is unknown.
+
+        Raises:
+            ArmRefusedError: the arm took nothing.
+            ArmAwayError: nothing was sent.
+        """
+        session.busy_with = job
+        try:
+            return session.adapter.exchange_now(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
+        except ArmTimeoutError:
+            job.phase = Phase.UNKNOWN
+            self._documents.mark(session, "config")
+            return None
+        except ArmAwayError:
+            self.lost(session)
+            raise
+        finally:
+            session.busy_with = None
+
     async def judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> tuple[Message, Ending]:
         """Read back and tell how the change ended; what looks refused is read once more.
 
@@ -93,7 +113,7 @@ class Exchange:
         delay_s = READ_RETRY_FIRST_S
         while True:
             session.back.clear()
-            if not session.state.held:
+            if not session.state.held and (session.compared or not job.resumed):
                 try:
                     return await session.adapter.read(job.slot)
                 except ArmError as error:
@@ -104,7 +124,8 @@ class Exchange:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(session.back.wait(), delay_s)
             delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
-            if self.reach is not None and not _ended(job) and (session.state.held or not session.state.online):
+            known = session.state.online and session.compared and not session.state.held
+            if self.reach is not None and not _ended(job) and not known:
                 await self.reach(session)
             if _ended(job):
                 raise EndedError

@@ -10,7 +10,10 @@ from broker.settle.turns import Turns
 
 
 class Worker(Protocol):
-    """Does the jobs of an arm, one at a time; a job leaves the queue when its method returns."""
+    """Does the jobs of an arm, one at a time; a job leaves the queue when its method returns (`settle_now`: true)."""
+
+    def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Bring a change to its end if that needs no waiting; false: it is to be settled by a task."""
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Bring a change to its end."""
@@ -52,7 +55,10 @@ class Queues:
 
     def kick(self, session: ArmSession) -> None:
         """See to it that the queue of an arm runs."""
-        if session.arm in self._running or session.resting or not session.jobs or self._worker is None:
+        if session.arm in self._running or session.resting or session.running or self._worker is None:
+            return
+        self._run_now(session, self._worker)
+        if not session.jobs or _uncommitted(session.jobs[0]):
             return
         if self._ending and not _has_changes(session):
             return
@@ -61,6 +67,18 @@ class Queues:
         task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
         self._running[session.arm] = task
         self._busy[session.arm] = session
+
+    def _run_now(self, session: ArmSession, worker: Worker) -> None:
+        """Do what needs no waiting at the front of a queue."""
+        session.running = True
+        try:
+            while session.jobs:
+                job = session.jobs[0]
+                if not isinstance(job, ChangeJob) or not worker.settle_now(session, job):
+                    return
+                session.jobs.remove(job)
+        finally:
+            session.running = False
 
     async def rest(self, session: ArmSession, within_s: float) -> Job | None:
         """Let the queue of an arm stand until `wake`: after the job at hand, which is given up after a while.
@@ -145,6 +163,11 @@ class Queues:
             await self.turns.take(job.author.user if isinstance(job, ChangeJob) else "")
         finally:
             session.running = True
+
+
+def _uncommitted(job: Job) -> bool:
+    """Whether a change waits for its first commit, after which its queue is kicked."""
+    return isinstance(job, ChangeJob) and not job.committed
 
 
 def _has_changes(session: ArmSession) -> bool:

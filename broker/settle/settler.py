@@ -17,10 +17,12 @@ from broker.settle.endings import Endings, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
 from broker.settle.obstacles import Obstacles, Park
+from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
 from broker.settle.parking import Parking
 from broker.settle.queues import Queues
 from broker.settle.restoring import Restoring
 from broker.store.rows import ChangeState, RequestRow
+from broker.timers import Timers
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.items.config_items import held_by_service
 from handlers.items.settling import Ending, same
@@ -54,8 +56,9 @@ class Settler:
         self._queues = queues
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
         self.unsettled: dict[int, ChangeJob] = {}
-        self.endings = Endings(ledger, replies, documents, self.unsettled)
-        self.deadlines = Deadlines(ledger, replies, self.endings, loop)
+        self._timers = timers = Timers(loop)
+        self.endings = Endings(ledger, replies, documents, self.unsettled, timers)
+        self.deadlines = Deadlines(ledger, replies, self.endings, timers)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
         self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
@@ -76,7 +79,7 @@ class Settler:
         obstacle = self._obstacles.of(session, job)
         waits = isinstance(obstacle, Park)
         in_force = not waits and not isinstance(job, RestoreJob) and held_by_service(session.state, job.slot[0])
-        if not session.jobs and not job.unchanged and not in_force and obstacle is None:
+        if obstacle is None and not job.unchanged and not in_force and session.numbers_ahead():
             self._ledger.mark_writing(session, job)
         if row is not None and waiter is not None:
             self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
@@ -178,6 +181,36 @@ class Settler:
         if not job.parked and self._mark_next(session, job):
             await self._ledger.store.committed()
 
+    def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
+        if type(job) is not ChangeJob or not job.committed or job.resumed or job.phase is not _begins_in(job):
+            return False
+        if (
+            job.wanted is None
+            or (_is_fenced(session, job) and not job.unchanged)
+            or held_by_service(session.state, job.slot[0])
+        ):
+            return False
+        if self.parking.barred(session, job):
+            return True
+        if job.unchanged:
+            return self._confirmed(session, job, session.adapter.read_now(job.slot))
+        try:
+            read = self.exchange.write_and_read_now(session, job)
+        except ArmRefusedError as refused:
+            self._refused_by_arm(session, job, refused)
+            return True
+        except ArmAwayError:
+            return self.parking.barred(session, job)
+        if read is None:
+            return False
+        ending = self.exchange.ending(session, job, job.wanted, read)
+        if ending is Ending.REFUSED:  # it is read once more
+            job.phase = Phase.UNKNOWN
+            return False
+        self._end(session, job, read, ending)
+        return True
+
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
         if isinstance(job, RestoreJob):
             await self._restoring.carry_out(session, job)
@@ -188,13 +221,20 @@ class Settler:
         if job.wanted is not None and held_by_service(session.state, job.slot[0]):
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
-        if job.phase is Phase.ACCEPTED or (not job.resumed and (job.epoch, job.cmd_seq) <= session.fence):
+        if job.phase is Phase.ACCEPTED or (job.phase is Phase.WRITING and _is_fenced(session, job)):
             self._mark_writing(session, job)
             await self._ledger.store.committed()
         elif not job.committed:
             await self._ledger.store.committed()
+        await self._tell_arm(session, job)
+
+    async def _tell_arm(self, session: ArmSession, job: ChangeJob) -> None:
+        """Send the command, unless that was done before; read back and end the change."""
         if job.resumed:
             await self._resume(session, job)
+            return
+        if job.phase is Phase.UNKNOWN:
+            await self._judge(session, job, job.wanted)
             return
         try:
             returned = await self.exchange.write(session, job)
@@ -211,7 +251,10 @@ class Settler:
 
     async def _judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
         """Read back and end the change."""
-        read, ending = await self.exchange.judge(session, job, wanted)
+        self._end(session, job, *await self.exchange.judge(session, job, wanted))
+
+    def _end(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
+        """End the change as what was read back tells."""
         if ending.took_effect:
             self.endings.took_effect(session, job, read, ending)
         elif ending is Ending.REFUSED:
@@ -223,10 +266,8 @@ class Settler:
 
     async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
         """Read what is there already; if the arm has something else after all, it is a change like others."""
-        read = await self.exchange.read_back(session, job)
-        wanted = job.wanted
-        if wanted is None or same(job.slot[0], read, wanted, session.state.resolution_rad):
-            self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
+        read, wanted = await self.exchange.read_back(session, job), job.wanted
+        if wanted is None or self._confirmed(session, job, read):
             return
         self.endings.foreign(session, job.slot, read, "")
         job.unchanged = False
@@ -241,11 +282,26 @@ class Settler:
         if not self.parking.barred(session, job):
             await self._carry_out(session, job)
 
+    def _confirmed(self, session: ArmSession, job: ChangeJob, read: Message | None) -> bool:
+        """End an unchanged change if the arm has what it wants, as it should; whether it has."""
+        wanted = job.wanted
+        if read is None or wanted is None or not same(job.slot[0], read, wanted, session.state.resolution_rad):
+            return False
+        self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
+        return True
+
     async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A command of an earlier run: read first, then at most one re-send of the same pair."""
         await self._fatal_reads.begin(session, job)
         read = await self.exchange.read_back(session, job)
         self._fatal_reads.end(job)
+        if was_never_sent(session, job):
+            await self._begin_anew(session, job)
+            return
+        if (newer := overtaken_by(session, job)) is not None:
+            end_overtaken(session, job, newer, self.endings)
+            return
+        take_over(session, job, read, self.endings)
         ending = self.exchange.ending(session, job, job.wanted, read)
         if ending is Ending.REFUSED and job.given_up:
             self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", read)
@@ -264,6 +320,14 @@ class Settler:
             except ArmAwayError as error:
                 log.warning("resend_failed", arm=session.arm, slot=job.slot, why=str(error))
         await self._judge(session, job, job.wanted)
+
+    async def _begin_anew(self, session: ArmSession, job: ChangeJob) -> None:
+        """A command of an earlier run that never left it: the change is decided again, and numbered anew."""
+        job.resumed, job.phase, job.epoch, job.cmd_seq = False, Phase.ACCEPTED, 0, 0
+        if job.given_up:
+            self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", None)
+        elif not self.parking.barred(session, job):
+            await self._carry_out(session, job)
 
     def _mark_next(self, session: ArmSession, job: ChangeJob) -> bool:
         """Let the next change share the commit of this one; whether there is something to wait for."""
@@ -289,7 +353,8 @@ class Settler:
     def leave(self, session: ArmSession, job: ChangeJob) -> None:
         """A change may be with an arm that is taken out of the settings: who waits for it is told that nobody knows."""
         self.deadlines.overdue(session, job)
-        job.cancel_timers()
+        for timer in job.timers:
+            self._timers.drop(timer)
         self.unsettled.pop(job.request_n, None)
 
     def take_back(self, session: ArmSession) -> None:
@@ -298,5 +363,14 @@ class Settler:
 
     def close(self) -> None:
         """No clock of a change runs any more."""
-        for job in self.unsettled.values():
-            job.cancel_timers()
+        self._timers.close()
+
+
+def _begins_in(job: ChangeJob) -> Phase:
+    """The phase that a change is in when it can begin without a commit of its own."""
+    return Phase.ACCEPTED if job.unchanged else Phase.WRITING
+
+
+def _is_fenced(session: ArmSession, job: ChangeJob) -> bool:
+    """Whether the arm would refuse a command of this run, for it knows a higher number."""
+    return not job.resumed and (job.epoch, job.cmd_seq) <= session.fence

@@ -126,6 +126,22 @@ class SimulatedArm:
         """See `ArmAdapter.write`."""
         return await self._link.call(partial(self._firmware.execute, command), self.deadlines.write_s, changes=True)
 
+    @property
+    def prompt(self) -> bool:
+        """See `PromptArm.prompt`."""
+        return self._link.clear
+
+    def exchange_now(self, command: Command) -> Message | None:
+        """See `PromptArm.exchange_now`."""
+        if not self._link.clear:
+            return None
+        self._firmware.execute(command)
+        return self._firmware.read(command.slot)
+
+    def read_now(self, slot: Slot) -> Message | None:
+        """See `PromptArm.read_now`."""
+        return self._firmware.read(slot) if self._link.clear else None
+
     def watch(self, sink: Callable[[Notice], None]) -> None:
         """See `ArmAdapter.watch`."""
         self._sink = sink

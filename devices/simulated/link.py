@@ -42,6 +42,7 @@ class SimulatedLink:
         self._delay_s = 0.0
         self._prompt = asyncio.Event()
         self._prompt.set()
+        self._hung = False
         self._awake = asyncio.Event()
         self._awake.set()
         self._inbox: deque[_Job] = deque()
@@ -54,9 +55,7 @@ class SimulatedLink:
         return (
             self.online
             and self._worker is None
-            and not (self.latency_s or self.lose_answers or self.garble)
-            and self._prompt.is_set()
-            and self._awake.is_set()
+            and not (self.latency_s or self._delay_s or self._hung or self.lose_answers or self.garble)
         )
 
     def set_delay(self, seconds: float) -> None:
@@ -69,6 +68,7 @@ class SimulatedLink:
 
     def set_hung(self, hung: bool) -> None:
         """Let the arm stop acting, or go on with what was sent meanwhile."""
+        self._hung = hung
         if hung:
             self._awake.clear()
         else:

@@ -12,11 +12,11 @@ from tests.virtual_plant import Plant, play
 
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 820, 190, 3.0
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 710, 150, 0.7
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
-TASKS, TIMERS, FUTURES = 0.6, 1.2, 0.7
+TASKS, TIMERS, FUTURES = 0.0, 0.2, 0.1
 
 
 async def read_of_sets(plant: Plant, turn: int) -> None:

@@ -36,7 +36,7 @@ def run(trials: int, seed: int, defect: str = "") -> Figures:
     """So many floods; see `CAMPAIGNS`."""
     figures = Figures()
     dice = random.Random(seed)  # noqa: S311 - a seeded schedule, no secret
-    module = "tests.campaigns.defects" if defect else "broker"
+    module = "tests.campaigns.defects" if defect else "armbroker"
     environment = {**os.environ, VARIABLE: defect} if defect else None
     for number, folder in folders(trials):
         kind = "write" if defect else KINDS[number % len(KINDS)]

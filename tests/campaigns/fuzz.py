@@ -107,7 +107,7 @@ class Trial:
         self._figures.count("of these passed on", mosquitto.log.count(f"Sending PUBLISH to service-{NAME}"))
 
     def _start(self, port: int) -> ServiceProcess:
-        module = "tests.campaigns.defects" if self._defect else "broker"
+        module = "tests.campaigns.defects" if self._defect else "armbroker"
         process = ServiceProcess(
             self._mosquitto, self._folder, NAME, ["r1"], more=_AGENT_TABLE, module=module, port=port
         )

@@ -28,7 +28,7 @@ class Drill:
 
     def __init__(self, stage: Stage, folder: Path, defect: str, figures: Figures) -> None:
         self.stage, self.folder, self.figures = stage, folder, figures
-        self._module = "tests.campaigns.defects" if defect else "broker"
+        self._module = "tests.campaigns.defects" if defect else "armbroker"
         self._environment = {**os.environ, VARIABLE: defect} if defect else dict(os.environ)
         self._epoch = 0
 

@@ -59,7 +59,7 @@ class Stage:
         self.arms = [f"r{number}" for number in range(1, arms + 1)]
         self.server = Mosquitto(folder, config) if config else Mosquitto(folder)
         self.proxy = TcpProxy(self.server.port, free_port()) if proxied else None
-        module = module or ("tests.campaigns.defects" if defect else "broker")
+        module = module or ("tests.campaigns.defects" if defect else "armbroker")
         self.process = ServiceProcess(
             self.server,
             folder,

@@ -44,7 +44,7 @@ class Pair:
     def __init__(self, stage: Stage, folder: Path, *, same: bool, defect: str) -> None:
         folder.mkdir()
         self.stage, self.one = stage, stage.process
-        module = "tests.campaigns.defects" if defect else "broker"
+        module = "tests.campaigns.defects" if defect else "armbroker"
         self.two = ServiceProcess(stage.server, folder, "stage", stage.arms, latency_ms=2, module=module)
         if not same:
             text = self.two.config.read_text().replace('client_id = "service-stage"', 'client_id = "elsewhere"')

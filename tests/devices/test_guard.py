@@ -335,3 +335,82 @@ async def test_an_arm_without_latency_is_answered_without_suspension(tmp_path: P
             call.send(None)
     await arm.close()
     fleet.close()
+
+
+class Prompt(Arm):
+    """An `Arm` that answers without waiting while it has outcomes; None says that it cannot now."""
+
+    @property
+    def prompt(self) -> bool:
+        """Whether it has."""
+        return bool(self.outcomes)
+
+    def exchange_now(self, command: Command) -> Message | None:
+        """The next outcome."""
+        assert command == WRITE
+        return self._now("exchange_now")
+
+    def read_now(self, slot: Slot) -> Message | None:
+        """The next outcome."""
+        assert slot == GRAVITY
+        return self._now("read_now")
+
+    def _now(self, name: str) -> Message | None:
+        self.calls.append(name)
+        outcome: Any = self.outcomes.pop(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        found: Message | None = outcome
+        return found
+
+
+async def test_an_arm_that_needs_no_waiting_is_asked_at_once() -> None:
+    inner = Prompt(VALUE, VALUE, None, None)
+    arm = guarded(inner)
+    assert (arm.can_be_prompt, arm.prompt) == (True, True)
+    assert arm.exchange_now(WRITE) == arm.read_now(GRAVITY) == VALUE
+    assert arm.exchange_now(WRITE) is arm.read_now(GRAVITY) is None
+    assert not arm.prompt
+    assert inner.calls == ["exchange_now", "read_now"] * 2
+
+
+async def test_an_arm_that_always_needs_waiting_is_not_asked_at_once() -> None:
+    inner = Arm()
+    arm = guarded(inner)
+    assert (arm.can_be_prompt, arm.prompt) == (False, False)
+    assert arm.exchange_now(WRITE) is arm.read_now(GRAVITY) is None
+    assert inner.calls == []
+
+
+@pytest.mark.parametrize(("raised", "known"), [
+    (ArmAwayError("away"), ArmAwayError), (ArmTimeoutError("late"), ArmTimeoutError), (REFUSAL, ArmRefusedError),
+    (ValueError("a bug"), AdapterFailedError),
+])  # fmt: skip
+async def test_what_an_exchange_at_once_raises_is_what_its_contract_allows(
+    raised: Exception, known: type[ArmError]
+) -> None:
+    arm = guarded(Prompt(raised))
+    with pytest.raises(known):
+        arm.exchange_now(WRITE)
+
+
+async def test_a_read_at_once_that_fails_is_left_to_one_that_waits() -> None:
+    arm = guarded(Prompt(ArmTimeoutError("late"), ValueError("a bug")))
+    assert arm.read_now(GRAVITY) is arm.read_now(GRAVITY) is None
+
+
+async def test_failures_at_once_open_the_circuit_and_answers_close_it() -> None:
+    inner = Prompt(*[ArmAwayError("away")] * FAILURES_TO_OPEN, VALUE)
+    arm = guarded(inner)
+    for _ in range(FAILURES_TO_OPEN - 1):
+        with pytest.raises(ArmAwayError):
+            arm.exchange_now(WRITE)
+    inner.outcomes.insert(0, VALUE)
+    assert arm.exchange_now(WRITE) == VALUE
+    inner.outcomes[:0] = [ArmAwayError("away")] * (FAILURES_TO_OPEN - 1)
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(ArmAwayError):
+            arm.exchange_now(WRITE)
+    assert not arm.prompt
+    assert arm.exchange_now(WRITE) is arm.read_now(GRAVITY) is None
+    assert inner.outcomes == [VALUE]

@@ -33,7 +33,7 @@ rights = ["write", "authority", "confirm", "factory", "unlock"]
 class ServiceProcess:
     """`armbroker run` on a store in `folder`; `name` is root and client id. Started, killed and started again.
 
-    `module` runs in place of `broker`: for tests that let the service fail from within. `port`, unless 0, is where the
+    `module` runs in place of `armbroker`: for tests that let it fail from within. `port`, unless 0, is where the
     service looks for the MQTT server: a proxy before it.
     """
 
@@ -46,7 +46,7 @@ class ServiceProcess:
         *,
         latency_ms: float = 0,
         more: str = "",
-        module: str = "broker",
+        module: str = "armbroker",
         port: int = 0,
     ) -> None:
         self.folder = folder

@@ -10,6 +10,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.settle.queues import Queues
 from devices.adapter import FleetContext
+from devices.guard import guard
 from devices.registry import adapter_class
 from handlers.state.arm_state import ArmState
 
@@ -20,6 +21,10 @@ class Log:
     def __init__(self) -> None:
         self.done: list[str] = []
         self.gate = asyncio.Event()
+
+    def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Never asked for here."""
+        raise AssertionError(session, job)
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Never asked for here."""
@@ -44,7 +49,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[ArmSession, ArmSession]]:
     """The sessions of two simulated arms."""
     fleet = adapter_class("simulated").open_fleet(FleetContext(tmp_path))
     one, two = (
-        ArmSession(ArmState(arm, "simulated", frozenset(), 0.0), fleet.arm(arm, "gen3_7dof", {})) for arm in ("a", "b")
+        ArmSession(ArmState(arm, "simulated", frozenset(), 0.0), guard(arm, fleet.arm(arm, "gen3_7dof", {})))
+        for arm in ("a", "b")
     )
     yield one, two
     fleet.close()

@@ -75,6 +75,22 @@ async def test_without_latency_a_hang_keeps_the_order_and_is_over_when_all_is_do
     assert await arm.read(GRAVITY) == GravityVector(2.0)
 
 
+async def test_without_latency_it_writes_and_reads_back_at_once(fleet: SimulatedFleet) -> None:
+    arm = await connected(fleet, latency_ms=0)
+    told = [arm.prompt]
+    assert arm.exchange_now(command(1, 0.5)) == arm.read_now(GRAVITY) == await arm.read(GRAVITY)
+    for fault in ("hang", "lose_answer", "garbage"):
+        arm.inject(Fault(fault))
+        told.append(arm.prompt)
+        assert arm.exchange_now(command(2)) is arm.read_now(GRAVITY) is None
+        arm.inject(Fault("none"))
+    told.append(arm.prompt)
+    assert not (await connected(fleet, "slow", latency_ms=5)).prompt
+    await arm.close()
+    told.append(arm.prompt)
+    assert told == [True, False, False, False, True, False]
+
+
 async def test_latency_and_deadline_run_on_the_injected_clock(tmp_path: Path) -> None:
     asked: list[float] = []
 
