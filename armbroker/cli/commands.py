@@ -281,6 +281,37 @@ def restore(
     _end(run_restore(target, config, data))
 
 
+@app.command(
+    name="home-assistant",
+    short_help="Tell Home Assistant of the arms: armbroker home-assistant --once",
+    help="""Tell Home Assistant, by MQTT discovery, of each arm and its sensors (docs/home_assistant.md): presence,
+    mode, authority, what waits, what differs, payload and tool. They read; nothing in them can change an arm.
+
+    \b
+    examples:
+      armbroker home-assistant --once --user hass --password-file hass.txt
+      armbroker home-assistant --remove
+    """,
+)
+def home_assistant(
+    mqtt: Mqtt = URL,
+    user: User = USER,
+    password_file: PasswordFile = None,
+    ca_file: CaFile = None,
+    conn: Conn = None,
+    root: Root = ROOT,
+    prefix: Annotated[str, typer.Option(help="Home Assistant's discovery prefix.")] = "homeassistant",
+    once: Annotated[bool, typer.Option("--once", help="Tell of the arms there are, and end.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take back what was told, and end.")] = False,
+) -> None:
+    """Tell Home Assistant."""
+    from armbroker.cli.home_assistant import run  # noqa: PLC0415 - only this command needs it
+    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
+
+    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
+    _end(run(account, prefix, once=once, remove=remove))
+
+
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from armbroker.client import ArmClient
+from armbroker.client.connection import Login
 
 
 class Account(NamedTuple):
@@ -24,12 +25,27 @@ class Account(NamedTuple):
             ValueError: something cannot be used.
             OSError: a file cannot be read.
         """
-        password = None
-        if self.password_file is not None:
-            password = self.password_file.read_text(encoding="utf-8").partition("\n")[0]
         return ArmClient(
-            self.url, user=self.user, conn=self.conn, password=password, root=self.root, ca_file=self.ca_file
+            self.url, user=self.user, conn=self.conn, password=self.password(), root=self.root, ca_file=self.ca_file
         )
+
+    def login(self) -> Login:
+        """The same for a connection that is no client's.
+
+        Raises:
+            OSError: the password file cannot be read.
+        """
+        return Login(self.url, self.user, self.password(), self.conn, self.ca_file)
+
+    def password(self) -> str | None:
+        """The first line of the password file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if self.password_file is None:
+            return None
+        return self.password_file.read_text(encoding="utf-8").partition("\n")[0]
 
 
 def new_conn() -> str:

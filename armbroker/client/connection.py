@@ -122,7 +122,9 @@ class Connection:
             aiomqtt.MqttError: the connection broke.
         """
         client = await asyncio.shield(self._client)
-        await client.publish(message.topic, message.payload, 1, properties=message.properties(), timeout=math.inf)
+        await client.publish(
+            message.topic, message.payload, 1, message.retain, properties=message.properties(), timeout=math.inf
+        )
 
     async def subscribe(self, topic_filter: str) -> None:
         """Subscribe at QoS 1 now and at every new connection, until as many `unsubscribe`s.

@@ -21,7 +21,7 @@ class Incoming(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A request to be published at QoS 1.
+    """A message to be published at QoS 1; the texts that are empty are left out of its properties.
 
     The MQTT server drops it after `expiry_s` (0: never). `undated` is its payload without `issued_at`, for a service
     whose clock does not agree with ours.
@@ -34,13 +34,15 @@ class Outgoing(NamedTuple):
     response_topic: str
     expiry_s: int = 0
     undated: bytes = b""
+    retain: bool = False
 
     def properties(self) -> Properties:
         """The MQTT 5 properties."""
         properties = _new_properties(PacketTypes.PUBLISH)
         properties.ContentType = self.content_type
-        properties.CorrelationData = self.correlation
-        properties.ResponseTopic = self.response_topic
+        if self.response_topic:
+            properties.CorrelationData = self.correlation
+            properties.ResponseTopic = self.response_topic
         if self.expiry_s:
             properties.MessageExpiryInterval = self.expiry_s
         return properties
