@@ -7,6 +7,8 @@ _FLOAT32 = struct.Struct("<f")
 _EXACT_INTEGER = 1 << 24
 _SMALLEST_NORMAL = 2.0**-126
 """Below it a float32 holds fewer than six decimal digits."""
+_LARGE = 1e38
+"""Every number below it fits a float32."""
 
 
 def as_float32(value: float) -> float:
@@ -17,6 +19,10 @@ def as_float32(value: float) -> float:
     """
     if value.is_integer() and -_EXACT_INTEGER < value < _EXACT_INTEGER:
         return value + 0.0
+    if _SMALLEST_NORMAL <= value < _LARGE or -_LARGE < value <= -_SMALLEST_NORMAL:
+        short = float(f"{value:.6g}")
+        if short == value:  # a normal float32 tells all decimals of six digits apart
+            return short
     if not math.isfinite(value):
         return value
     bits = _FLOAT32.pack(value)

@@ -162,6 +162,27 @@ def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
 def _decode_envelope(arrival: Arrival) -> None:
     message = arrival.message
     arrival.codec = codec_for(message.content_type, message.payload)
+    if not _decode_whole(arrival):
+        _decode_strictly(arrival)
+    if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
+        arrival.id = message.correlation.hex()
+
+
+def _decode_whole(arrival: Arrival) -> bool:
+    """Decode envelope and params in one step, where nothing is unusual."""
+    rpc, payload = arrival.rpc, arrival.message.payload
+    if rpc is None or rpc.request is None or len(payload) > PAYLOAD_LIMIT:
+        return False
+    whole = arrival.codec.decode_whole(payload, rpc.request)
+    if whole is None:
+        return False
+    arrival.envelope, arrival.params = whole
+    arrival.id, arrival.decoded = arrival.envelope.id, True
+    return True
+
+
+def _decode_strictly(arrival: Arrival) -> None:
+    message = arrival.message
     lifted = _lifted(arrival)
     try:
         arrival.envelope = envelope = arrival.codec.decode_request(lifted.payload)
@@ -175,8 +196,6 @@ def _decode_envelope(arrival: Arrival) -> None:
     if envelope.padded:
         arrival.warnings.append(Warned("PADDED", "white space or NULs after the document were cut"))
     _decode_params(arrival, lifted.lists)
-    if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
-        arrival.id = message.correlation.hex()
 
 
 def _lifted(arrival: Arrival) -> Lifted:

@@ -22,6 +22,13 @@ class Codec(Protocol):
         """
         ...
 
+    def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
+        """What `decode_request` (without `params`) and `decode_params` give, in one step.
+
+        None for a payload that has to be read by them: it is refused, or unusual.
+        """
+        ...
+
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""
         ...

@@ -22,7 +22,7 @@ ID_MOST = 64
 ID_NUMBER_END = 1 << 63
 """Integers below this one can be ids."""
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNITS = ("deg", "rad")
 
@@ -37,7 +37,7 @@ def _id_of(value: object) -> str:
 def valid_id(value: object) -> str:
     """The id that a value is, if it can be that of a request, else nothing."""
     text = _id_of(value)
-    return text if _ID.fullmatch(text) else ""
+    return text if ID.fullmatch(text) else ""
 
 
 def tell_id(refusal: BrokerError, value: object) -> None:
@@ -62,7 +62,7 @@ def check_id(value: str) -> str:
     Raises:
         FaultError: `bad_request_field`.
     """
-    if not _ID.fullmatch(value):
+    if not ID.fullmatch(value):
         fault = FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
         fault.below("id")
         raise fault
@@ -133,7 +133,7 @@ def _word_reader(words: type[enum.IntEnum]) -> Callable[[object], enum.IntEnum]:
     return read
 
 
-_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "id": ("id", _read_id),
     "params": ("params", _read_params),
     "if_rev": ("if_rev", integer_reader(*RANGES[Kind.UINT64])),
@@ -170,9 +170,9 @@ def _read_fields(document: dict[str, Any]) -> dict[str, Any]:
     """The fields of the record; the bounds of the id are checked last."""
     values: dict[str, Any] = {}
     for name, value in document.items():
-        if name not in _FIELDS:
-            raise unknown_field(name, "a request", _FIELDS)
-        field, read = _FIELDS[name]
+        if name not in FIELDS:
+            raise unknown_field(name, "a request", FIELDS)
+        field, read = FIELDS[name]
         try:
             values[field] = read(value)
         except FaultError as fault:

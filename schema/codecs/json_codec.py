@@ -10,8 +10,10 @@ from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
+from schema.codecs.quick import JSON, is_countable_json, whole_reader
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
 from schema.envelope import RequestEnvelope
+from schema.messages import Message
 
 _PADDING = b" \t\r\n\0"
 
@@ -99,6 +101,10 @@ class JsonCodec(PlainCodec):
             tell_id(refusal, _find_id(document_bytes))
             raise refusal from None
         return read_envelope(document, padded=len(document_bytes) != len(payload))
+
+    def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
+        """Envelope and params in one step; None for a payload that has to be read strictly."""
+        return whole_reader(cls, JSON)(payload) if is_countable_json(payload) else None
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""

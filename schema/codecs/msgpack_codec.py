@@ -10,8 +10,10 @@ from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
+from schema.codecs.quick import MSGPACK, whole_reader
 from schema.codecs.tree import check_tree
 from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope
+from schema.messages import Message
 
 _MOST_ITEMS = 8_192
 """A header that claims more is refused before memory is taken for it."""
@@ -90,6 +92,10 @@ class MsgpackCodec(PlainCodec):
             tell_id(refusal, _find_id(payload))
             raise refusal from None
         return read_envelope(document)
+
+    def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
+        """Envelope and params in one step; None for a payload that has to be read strictly."""
+        return whole_reader(cls, MSGPACK)(payload)
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""

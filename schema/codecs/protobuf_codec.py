@@ -13,6 +13,7 @@ from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
+from schema.codecs.quick_protobuf import decode_whole
 from schema.codecs.registry import MESSAGES
 from schema.envelope import ErrorBody, Event, Plain, Reply, RequestEnvelope, View, Violation, Wait, Warned
 from schema.errors import BrokerError
@@ -50,6 +51,10 @@ class ProtobufCodec:
             tell_id(refusal, request_id)
             raise refusal from None
         return _read_request(request)
+
+    def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
+        """Envelope and params in one step; None for a payload that has to be read strictly."""
+        return decode_whole(payload, cls)
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""

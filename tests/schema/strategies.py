@@ -15,6 +15,7 @@ _SIMPLE: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.FLOAT32: _FLOAT32,
     Kind.DOUBLE: st.floats(allow_nan=False, allow_infinity=False),
     Kind.BOOL: st.booleans(),
+    Kind.PARAMETER: st.booleans() | st.floats(allow_nan=False, allow_infinity=False),
     Kind.STRING: st.text(max_size=8),
     Kind.BYTES: st.binary(max_size=8),
     **{kind: st.integers(low, high) for kind, (low, high) in RANGES.items()},

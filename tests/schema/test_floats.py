@@ -56,3 +56,9 @@ def test_agrees_with_the_shortest_decimal_of_numpy(value: float) -> None:
     assert bits(short) == bits(value + 0.0)
     assert as_float32(short) == short
     assert short == float(str(np.float32(value)))
+
+
+@given(st.integers(-999_999, 999_999), st.integers(-44, 32))
+def test_agrees_with_numpy_on_decimals_of_six_digits(digits: int, exponent: int) -> None:
+    value = float(f"{digits}e{exponent}")
+    assert as_float32(value) == float(str(np.float32(value)))

@@ -1,0 +1,98 @@
+"""Requests of JSON and MessagePack read in one typed step.
+
+A quick reader makes of a payload what the strict one makes of it, or nothing at all: what is unusual is left to the
+strict reader, which finds every fault and names it. Unusual is what is wrong in any way, and some of what is right: an
+id that is a number, an escape in a text, white space before a colon.
+
+A key that is given twice is found by counting: where no text holds an escape, `":` stands once for each key of a JSON
+document; a map of MessagePack says how many keys it has.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from operator import methodcaller
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import astuple
+
+from schema.codecs.envelope import FIELDS, ID
+from schema.codecs.quick_fields import UNUSUAL, Form, UnusualError, reader_of
+from schema.envelope import RequestEnvelope
+from schema.messages import Message
+
+Whole = Callable[[bytes], tuple[RequestEnvelope, Message] | None]
+"""The envelope, without its params, and the message of the params; None for an unusual payload."""
+
+_SPACED = re.compile(rb'"[ \t\r\n]+:')
+_FIX_MAP, _FIX_MOST, _MAP_16 = 0x80, 0x0F, 0xDE
+_OPTIONS = [(name, *FIELDS[name]) for name in FIELDS if name not in ("id", "params")]
+_NO_OPTIONS = (UNSET,) * len(_OPTIONS)
+
+
+def _msgpack_keys(document: bytes) -> int:
+    head = document[0]
+    if head & ~_FIX_MOST == _FIX_MAP:
+        return head & _FIX_MOST
+    if head != _MAP_16:
+        raise UnusualError
+    return document[1] << 8 | document[2]
+
+
+JSON = Form(lambda cls: msgspec.json.Decoder(cls).decode, methodcaller("count", b'":'), True, True)
+MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, False, False)
+
+
+def is_countable_json(payload: bytes) -> bool:
+    """Whether the keys of a JSON payload can be counted, and nothing follows its document."""
+    return payload[-1:] == b"}" and b"\\" not in payload and _SPACED.search(payload) is None
+
+
+@cache
+def whole_reader(cls: type[Message], form: Form) -> Whole:
+    """Reads whole requests whose params are a message of this class."""
+    read = reader_of(cls, form)
+    if read is None:
+        return _nothing
+    shape = msgspec.defstruct(
+        "Request",
+        [("id", Any, UNSET), ("params", Raw | UnsetType, UNSET), *[(name, Any, UNSET) for name, _, _ in _OPTIONS]],
+        forbid_unknown_fields=True,
+    )
+    decode, keys = form.decoder(shape), form.keys
+
+    def whole(payload: bytes) -> tuple[RequestEnvelope, Message] | None:
+        try:
+            values = astuple(decode(payload))
+            left = keys(payload) - len(values) + values.count(UNSET)
+            params = values[1]
+            if params is not UNSET:
+                params = bytes(params)
+                if form.deep:
+                    left -= keys(params)
+            return None if left else (_envelope(values), cls() if params is UNSET else read(params))
+        except UNUSUAL:
+            return None
+
+    return whole
+
+
+def _nothing(_payload: bytes) -> None:
+    """Reads no request."""
+
+
+def _envelope(values: tuple[Any, ...]) -> RequestEnvelope:
+    """The envelope of an id, params that are looked at elsewhere, and options; an unusual one raises."""
+    request_id, options = values[0], values[2:]
+    if request_id is UNSET:
+        request_id = ""
+    elif type(request_id) is not str or not ID.fullmatch(request_id):
+        raise UnusualError
+    if options == _NO_OPTIONS:
+        return RequestEnvelope(request_id)
+    given = {
+        field: read(value) for (_, field, read), value in zip(_OPTIONS, options, strict=True) if value is not UNSET
+    }
+    return RequestEnvelope(request_id, **given)

@@ -1,0 +1,209 @@
+"""Records of JSON and MessagePack read in one typed step: how each field is decoded, and what is made of it.
+
+Whatever is unusual raises one of `UNUSUAL`; `schema.codecs.quick` says what that means.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from math import isfinite
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import astuple
+
+from schema.codecs.faults import FaultError
+from schema.codecs.scalars import rounded
+from schema.fields import RANGES, Field, Kind, fields_of
+from schema.messages import Message
+
+MOST_ITEMS = 8_192
+"""A longer list or map is unusual."""
+Read = Callable[[bytes], Any]
+
+
+class UnusualError(Exception):
+    """The strict reader has to look."""
+
+
+UNUSUAL = (UnusualError, FaultError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, OverflowError, RecursionError)
+"""What is raised of what is not read quickly."""
+
+
+class Form(NamedTuple):
+    """How documents are read.
+
+    `keys` counts the keys of a document, with `deep` those of the documents within it too. With `finite` every number
+    that is decoded is finite.
+    """
+
+    decoder: Callable[[Any], Read]
+    keys: Callable[[bytes], int]
+    deep: bool
+    finite: bool
+
+
+class _Plan(NamedTuple):
+    """What a value is decoded as, and what is made of it (None: it is right as it is); `nested`: of its document."""
+
+    type: Any
+    make: Any = None
+    nested: bool = False
+
+
+def finite(value: float) -> float:
+    """A finite number as it is; another one is unusual."""
+    if not isfinite(value):
+        raise UnusualError
+    return value
+
+
+def finite32(value: float) -> float:
+    """A finite number rounded to float32; another one is unusual."""
+    return rounded(finite(value))
+
+
+def finite_list(values: Any) -> tuple[float, ...]:
+    """Finite numbers; others, or of an infinite sum, are unusual."""
+    if not isfinite(sum(values)):
+        raise UnusualError
+    return tuple(values)
+
+
+def rounded_list(values: Any) -> tuple[float, ...]:
+    """Finite numbers rounded to float32."""
+    return tuple(map(rounded, values))
+
+
+def finite32_list(values: Any) -> tuple[float, ...]:
+    """Finite numbers rounded to float32; others are unusual."""
+    return rounded_list(finite_list(values))
+
+
+def _finite_parameter(value: bool | float) -> bool | float:
+    return value if isinstance(value, bool) else finite(value)
+
+
+_NUMBERS = (rounded, finite32)
+"""What is made of a number that is a float32."""
+_LISTS: dict[Any, Any] = {finite: finite_list, rounded: rounded_list, finite32: finite32_list, None: tuple}
+"""What is made of a list, by what is made of each of its numbers."""
+
+
+def _integer(low: int, high: int) -> Callable[[int], int]:
+    def make(value: int) -> int:
+        if not low <= value <= high:
+            raise UnusualError
+        return value
+
+    return make
+
+
+def _one(field: Field, form: Form) -> _Plan | None:
+    """The plan of one value of a field; None: it is never read quickly."""
+    kind = field.kind
+    if kind is Kind.MESSAGE:
+        read = reader_of(field.type, form)
+        return None if read is None else _Plan(Raw, read, nested=True)
+    if kind is Kind.ENUM:
+        return _Plan(str, {member.name: member for member in field.type}.__getitem__)
+    if kind in RANGES:
+        return _Plan(int, _integer(*RANGES[kind]))
+    return {
+        Kind.FLOAT32: _Plan(float, rounded if form.finite else finite32),
+        Kind.DOUBLE: _Plan(float, None if form.finite else finite),
+        Kind.PARAMETER: _Plan(bool | float, None if form.finite else _finite_parameter),
+        Kind.BOOL: _Plan(bool),
+        Kind.STRING: _Plan(str),
+    }.get(kind)
+
+
+def _plan(field: Field, form: Form) -> _Plan | None:
+    """The plan of a field; None: it is never read quickly."""
+    one = _one(field, form)
+    if one is None or not field.repeated:
+        return one
+    if field.key is not None:
+        return _Plan(Raw, _map_reader(one, form), nested=True) if field.key is Kind.STRING else None
+    items: Any = list[one.type]  # type: ignore[name-defined]  # a type made here
+    make = _LISTS.get(one.make)
+    return None if make is None else _Plan(Annotated[items, msgspec.Meta(max_length=MOST_ITEMS)], make)
+
+
+def _map_reader(one: _Plan, form: Form) -> Read:
+    """Reads the document of a map."""
+    decode, keys = form.decoder(dict[str, one.type]), form.keys  # type: ignore[name-defined]  # a type made here
+    make, nested = one.make, one.nested
+
+    def read(document: bytes) -> dict[str, Any]:
+        values: dict[str, Any] = decode(document)
+        left = keys(document) - len(values)
+        for key, value in values.items():
+            if nested:
+                part = bytes(value)
+                if form.deep:
+                    left -= keys(part)
+                values[key] = make(part)
+            elif make is not None:
+                values[key] = make(value)
+        if left or len(values) > MOST_ITEMS:
+            raise UnusualError
+        return values
+
+    return read
+
+
+@cache
+def reader_of(cls: type[Message], form: Form) -> Read | None:
+    """Reads the document of a record class; None for a class that is never read quickly."""
+    fields = fields_of(cls)
+    plans = [_plan(field, form) for field in fields]
+    if None in plans:
+        return None
+    shape = msgspec.defstruct(
+        cls.__name__,
+        [(field.name, plan.type | UnsetType, UNSET) for field, plan in zip(fields, plans, strict=True) if plan],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+    rows = [(field.name, plan.make, plan.nested) for field, plan in zip(fields, plans, strict=True) if plan]
+    decode = form.decoder(shape)
+    read = _record_reader(cls, form, decode, rows)
+    return _number_reader(cls, form, decode, read) if all(row[1] in _NUMBERS for row in rows) else read
+
+
+def _record_reader(cls: type[Message], form: Form, decode: Read, rows: list[tuple[str, Any, bool]]) -> Read:
+    """Reads a record field by field."""
+    keys, deep = form.keys, form.deep
+
+    def read(document: bytes) -> Message:
+        left, given = keys(document), {}
+        for (name, make, nested), value in zip(rows, astuple(decode(document)), strict=True):
+            if value is UNSET:
+                continue
+            left -= 1
+            if nested:
+                part = bytes(value)
+                if deep:
+                    left -= keys(part)
+                given[name] = make(part)
+            else:
+                given[name] = value if make is None else make(value)
+        if left:
+            raise UnusualError
+        return cls(**given)
+
+    return read
+
+
+def _number_reader(cls: type[Message], form: Form, decode: Read, read_some: Read) -> Read:
+    """Reads a record of nothing but float32 at once; one that is not whole by `read_some`."""
+    keys, numbers = form.keys, rounded_list if form.finite else finite32_list
+
+    def read(document: bytes) -> Message:
+        values = astuple(decode(document))
+        whole = UNSET not in values and keys(document) == len(values)
+        message: Message = cls(*numbers(values)) if whole else read_some(document)
+        return message
+
+    return read
