@@ -307,7 +307,7 @@ class Service:
             filters=(self._topics.request_filter,),
             user=mqtt.user,
             read_password=Password(self._settings),
-            ca_file=self._settings.ca_path,
+            tls=self._settings.tls,
             will=self._presence.will(),
             client=mqtt.client,
         )

@@ -12,7 +12,8 @@ import structlog
 from armbroker.agent.numbers import SessionNumbers
 from armbroker.agent.session import AgentSession, Said
 from armbroker.client.address import parse_address
-from armbroker.client.connection import CONNECT_TIMEOUT_S, delays
+from armbroker.client.connection import CONNECT_TIMEOUT_S, delays, tls_now
+from broker.tls import TlsFiles
 from broker.topics import Topics
 from devices.adapter import ArmAdapter, ArmError
 from devices.mqtt_agent.birth import write_death
@@ -27,14 +28,19 @@ REACH_S = 0.2
 
 
 class AgentLogin(NamedTuple):
-    """How agents connect; the user name is the arm's id."""
+    """How agents connect; the user name is the arm's id, which stands for `{arm}` in the names of the files, too."""
 
     url: str
     topics: Topics
     password: str | None = None
-    ca_file: Path | None = None
+    tls: TlsFiles = TlsFiles()
     keepalive_s: int = 5
     """A dead connection is noticed by the MQTT server after one and a half times this."""
+
+
+def files_of(files: TlsFiles, arm: str) -> TlsFiles:
+    """The files of one arm."""
+    return TlsFiles(*(path and Path(str(path).replace("{arm}", arm)) for path in files))
 
 
 Bend = Callable[[Said], Said | None]
@@ -119,7 +125,7 @@ class AgentConnection:
             clean_start=True,
             keepalive=self._login.keepalive_s,
             timeout=CONNECT_TIMEOUT_S,
-            tls_context=address.tls_context(self._login.ca_file),
+            tls_context=tls_now(address, files_of(self._login.tls, self._name)),
             will=aiomqtt.Will(self._topic(will.leaf), will.payload, qos=1, retain=True),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )

@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from armbroker.agent.connection import AgentLogin
+from armbroker.agent.connection import AgentLogin, files_of
 from armbroker.agent.process import AgentSettings, serve
 from armbroker.cli.exits import Exit
 from armbroker.client.address import parse_address
 from broker import logs
+from broker.tls import TlsFiles
 from broker.topics import Topics, is_name
 from devices.adapter import ArmError
 
@@ -25,7 +26,7 @@ class AgentArguments(NamedTuple):
     data: Path
     root: str
     password_file: Path | None
-    ca_file: Path | None
+    tls: TlsFiles
     keepalive: int
     latency: float
     faults: bool
@@ -43,11 +44,12 @@ def settings_of(given: AgentArguments) -> AgentSettings:
         raise ValueError("--arm ID, each once, or --arms N is needed")
     if wrong := [name for name in names if not is_name(name)]:
         raise ValueError(f"{wrong[0]!r} is no arm id ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})")
-    parse_address(given.mqtt)
+    for name in names:
+        parse_address(given.mqtt).tls_context(files_of(given.tls, name))
     password = None
     if given.password_file is not None:
         password = given.password_file.read_text(encoding="utf-8").partition("\n")[0]
-    login = AgentLogin(given.mqtt, Topics(given.root), password, given.ca_file, given.keepalive)
+    login = AgentLogin(given.mqtt, Topics(given.root), password, given.tls, given.keepalive)
     return AgentSettings(names, given.model, given.data, login, given.latency, given.faults)
 
 

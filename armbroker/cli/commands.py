@@ -2,14 +2,27 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import audit, devices
+from armbroker.cli import audit, certs, devices
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
-from armbroker.cli.exits import Exit
+from armbroker.cli.options import (
+    AsJson,
+    CaFile,
+    Cert,
+    Conn,
+    Key,
+    Mqtt,
+    PasswordFile,
+    ProfileName,
+    Root,
+    User,
+    account,
+    end,
+)
 
 if TYPE_CHECKING:
     from armbroker.client import RequestOptions
@@ -32,18 +45,6 @@ app = typer.Typer(
     Not a safety function. Exit codes: 0 ok, 1 refused, 2 usage, 3 no answer, 4 no MQTT server or store locked.
     """,
 )
-
-Mqtt = Annotated[str, typer.Option(metavar="URL", help="MQTT server, mqtt://host[:port] or mqtts://host[:port].")]
-User = Annotated[str, typer.Option(help="MQTT user name.")]
-PasswordFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File whose first line is the user's password.")
-]
-CaFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Authorities for mqtts://, instead of the system's.")]
-Conn = Annotated[str | None, typer.Option(help="MQTT client id; cli-<8 hex digits> unless told.")]
-Root = Annotated[str, typer.Option(help="First levels of every topic.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON lines, as published.")]
-
-URL, USER, ROOT = "mqtt://127.0.0.1:1883", "cli", "armbroker"
 
 
 def _version(wanted: bool) -> None:
@@ -97,12 +98,15 @@ def call(
     arm: Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.")],
     method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of the RPC, for example SetGravityVector.")],
     params: Annotated[str, typer.Argument(metavar="PARAMS-JSON", help="The RPC's message as JSON.")] = "{}",
-    mqtt: Mqtt = URL,
-    user: User = USER,
+    mqtt: Mqtt = None,
+    user: User = None,
     password_file: PasswordFile = None,
     ca_file: CaFile = None,
+    cert: Cert = None,
+    key: Key = None,
     conn: Conn = None,
-    root: Root = ROOT,
+    root: Root = None,
+    profile: ProfileName = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the reply, all told.")] = 15.0,
     wait: Annotated[str | None, typer.Option(help="What to wait for: applied or stored.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check only, change nothing.")] = False,
@@ -119,7 +123,6 @@ def call(
 ) -> None:
     """Parse, send, show."""
     from armbroker.cli import call as calling  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
-    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
 
     options: RequestOptions = {
         "wait": wait,
@@ -130,9 +133,12 @@ def call(
         "view": view,
         "ttl_ms": ttl_ms,
     }
-    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
+    who = account(
+        profile, url=mqtt, user=user, conn=conn, root=root,
+        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
+    )  # fmt: skip
     request = calling.Request(arm, method, params, timeout, request_id, options, keep)
-    _end(calling.run(account, request, as_json=as_json))
+    end(calling.run(who, request, as_json=as_json))
 
 
 @app.command(
@@ -151,20 +157,25 @@ def call(
 )
 def watch(
     arm: Annotated[str | None, typer.Argument(metavar="ARM", help="Id of the arm; every arm without.")] = None,
-    mqtt: Mqtt = URL,
-    user: User = USER,
+    mqtt: Mqtt = None,
+    user: User = None,
     password_file: PasswordFile = None,
     ca_file: CaFile = None,
+    cert: Cert = None,
+    key: Key = None,
     conn: Conn = None,
-    root: Root = ROOT,
+    root: Root = None,
+    profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Watch and show."""
     from armbroker.cli import watch as watching  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
-    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
 
-    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
-    _end(watching.run(account, arm, as_json=as_json))
+    who = account(
+        profile, url=mqtt, user=user, conn=conn, root=root,
+        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
+    )  # fmt: skip
+    end(watching.run(who, arm, as_json=as_json))
 
 
 @app.command(
@@ -187,7 +198,7 @@ def demo(
     """Run the demo."""
     from armbroker.demo.play import run as play  # noqa: PLC0415 - only the demo needs it
 
-    _end(play(once=once or not sys.stdout.isatty()))
+    end(play(once=once or not sys.stdout.isatty()))
 
 
 @app.command(
@@ -205,7 +216,7 @@ def demo(
     """,
 )
 def agent(
-    mqtt: Mqtt = URL,
+    mqtt: Mqtt = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="ID", help="Id of an arm; may be given again.")] = None,
     arms: Annotated[int, typer.Option(min=0, metavar="N", help="So many arms, PREFIX0000 and on.")] = 0,
     prefix: Annotated[str, typer.Option(help="What the ids of --arms begin with.")] = "agent-",
@@ -217,7 +228,14 @@ def agent(
         Path | None, typer.Option(metavar="FILE", help="File whose first line is the password of every arm.")
     ] = None,
     ca_file: CaFile = None,
-    root: Root = ROOT,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", metavar="FILE", help="Client certificate, PEM; {arm} stands for the arm.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="Its key; {arm} stands for the arm.")
+    ] = None,
+    root: Root = None,
+    profile: ProfileName = None,
     keepalive: Annotated[int, typer.Option(min=1, help="Seconds; silence of 1.5 times this is a death.")] = 5,
     latency: Annotated[float, typer.Option(min=0, help="Milliseconds an arm takes.")] = 25.0,
     faults: Annotated[bool, typer.Option("--faults", help="Misbehave as JSON lines on standard input say.")] = False,
@@ -226,10 +244,15 @@ def agent(
     from armbroker.cli.agent import AgentArguments  # noqa: PLC0415 - only this command needs it
     from armbroker.cli.agent import run as run_agents  # noqa: PLC0415 - likewise
 
+    own = "" if profile is None else None  # what proves a person is not what proves an arm
+    who = account(
+        profile, url=mqtt, root=root, ca_file=ca_file,
+        password_file=password_file or own, cert_file=cert or own, key_file=key or own,
+    )  # fmt: skip
     given = AgentArguments(
-        mqtt, arm or [], arms, prefix, model, data, root, password_file, ca_file, keepalive, latency, faults
+        who.url, arm or [], arms, prefix, model, data, who.root, who.password_file, who.tls, keepalive, latency, faults
     )
-    _end(run_agents(given))
+    end(run_agents(given))
 
 
 Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings that name the store's directory.")]
@@ -255,7 +278,7 @@ def backup(
     """Back up."""
     from armbroker.cli.store_work import run_backup  # noqa: PLC0415 - only this command needs it
 
-    _end(run_backup(target, config, data))
+    end(run_backup(target, config, data))
 
 
 @app.command(
@@ -278,7 +301,7 @@ def restore(
     """Restore."""
     from armbroker.cli.store_work import run_restore  # noqa: PLC0415 - only this command needs it
 
-    _end(run_restore(target, config, data))
+    end(run_restore(target, config, data))
 
 
 @app.command(
@@ -294,29 +317,43 @@ def restore(
     """,
 )
 def home_assistant(
-    mqtt: Mqtt = URL,
-    user: User = USER,
+    mqtt: Mqtt = None,
+    user: User = None,
     password_file: PasswordFile = None,
     ca_file: CaFile = None,
+    cert: Cert = None,
+    key: Key = None,
     conn: Conn = None,
-    root: Root = ROOT,
+    root: Root = None,
+    profile: ProfileName = None,
     prefix: Annotated[str, typer.Option(help="Home Assistant's discovery prefix.")] = "homeassistant",
     once: Annotated[bool, typer.Option("--once", help="Tell of the arms there are, and end.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Take back what was told, and end.")] = False,
 ) -> None:
     """Tell Home Assistant."""
     from armbroker.cli.home_assistant import run  # noqa: PLC0415 - only this command needs it
-    from armbroker.cli.login import Account, new_conn  # noqa: PLC0415 - likewise
 
-    account = Account(mqtt, user, conn or new_conn(), password_file, ca_file, root)
-    _end(run(account, prefix, once=once, remove=remove))
+    who = account(
+        profile, url=mqtt, user=user, conn=conn, root=root,
+        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
+    )  # fmt: skip
+    end(run(who, prefix, once=once, remove=remove))
 
 
+app.command(
+    name="certs",
+    short_help="Make certificates for development: armbroker certs DIR --host localhost --client svc",
+    help="""Make a certificate authority in DIR, for development and trials, and what it signs: the certificate of the
+    MQTT server (--host), and one of each user (--client). What is there stays; --renew makes certificates anew, by the
+    same authority. Needs armbroker[certs].
+
+    \b
+    examples:
+      armbroker certs ./certs --host mqtt.plant.example --host 127.0.0.1 --client svc --client alice
+      armbroker certs ./certs --client alice --renew --days 30
+    """,
+)(certs.certs)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
 app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
-
-
-def _end(code: Exit) -> Any:
-    raise typer.Exit(code)

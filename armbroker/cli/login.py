@@ -4,18 +4,20 @@ import secrets
 from pathlib import Path
 from typing import NamedTuple
 
+from armbroker.cli.profiles import Profile
 from armbroker.client import ArmClient
 from armbroker.client.connection import Login
+from broker.tls import TlsFiles
 
 
 class Account(NamedTuple):
-    """MQTT server, user, client id and root, as given on the command line."""
+    """MQTT server, user, client id, files and root of a command."""
 
     url: str
     user: str
     conn: str
     password_file: Path | None
-    ca_file: Path | None
+    tls: TlsFiles
     root: str
 
     def client(self) -> ArmClient:
@@ -26,7 +28,14 @@ class Account(NamedTuple):
             OSError: a file cannot be read.
         """
         return ArmClient(
-            self.url, user=self.user, conn=self.conn, password=self.password(), root=self.root, ca_file=self.ca_file
+            self.url,
+            user=self.user,
+            conn=self.conn,
+            password=self.password(),
+            root=self.root,
+            ca_file=self.tls.ca,
+            cert_file=self.tls.cert,
+            key_file=self.tls.key,
         )
 
     def login(self) -> Login:
@@ -35,7 +44,7 @@ class Account(NamedTuple):
         Raises:
             OSError: the password file cannot be read.
         """
-        return Login(self.url, self.user, self.password(), self.conn, self.ca_file)
+        return Login(self.url, self.user, self.password(), self.conn, self.tls)
 
     def password(self) -> str | None:
         """The first line of the password file.
@@ -48,6 +57,11 @@ class Account(NamedTuple):
         return self.password_file.read_text(encoding="utf-8").partition("\n")[0]
 
 
-def new_conn() -> str:
-    """A client id of a command that was given none."""
-    return f"cli-{secrets.token_hex(4)}"
+def account_of(profile: Profile) -> Account:
+    """The account of a profile; a client id is made for one that names none."""
+    password, *files = (
+        Path(name) if name else None
+        for name in (profile.password_file, profile.ca_file, profile.cert_file, profile.key_file)
+    )
+    conn = profile.conn or f"cli-{secrets.token_hex(4)}"
+    return Account(profile.url, profile.user, conn, password, TlsFiles(*files), profile.root)

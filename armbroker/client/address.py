@@ -1,10 +1,10 @@
 """The address of an MQTT server."""
 
 import ssl
-from pathlib import Path
 from typing import NamedTuple
 
 from broker.server_url import parse_server_url
+from broker.tls import TlsFileError, TlsFiles, tls_context
 
 
 class Address(NamedTuple):
@@ -14,21 +14,23 @@ class Address(NamedTuple):
     port: int
     tls: bool
 
-    def tls_context(self, ca_file: Path | None) -> ssl.SSLContext | None:
-        """What proves the server: the system's authorities, or those in `ca_file`; None without encryption.
+    def tls_context(self, files: TlsFiles) -> ssl.SSLContext | None:
+        """What proves the server, and us if there is a certificate; None without encryption.
 
         Raises:
-            OSError: `ca_file` cannot be read; it is named.
-            ValueError: `ca_file` holds no certificates; it is named.
+            OSError: a file cannot be read; it is named.
+            ValueError: a file holds not what it should; it is named.
         """
         if not self.tls:
+            if files.cert is not None:
+                raise ValueError(f"{files.cert}: a certificate is presented over TLS alone: mqtts:// is wanted")
             return None
         try:
-            return ssl.create_default_context(cafile=ca_file)
-        except ssl.SSLError as error:
-            raise ValueError(f"{ca_file}: holds no certificates: {error.reason or error}") from None
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(ca_file)) from None
+            return tls_context(files)
+        except TlsFileError as error:
+            if error.errno is not None:
+                raise OSError(error.errno, error.why, str(error.path)) from None
+            raise ValueError(str(error)) from None
 
 
 def parse_address(url: str) -> Address:

@@ -23,6 +23,7 @@ from armbroker.client.monitor import Watched
 from armbroker.client.services import ServiceSeen, judged
 from armbroker.client.watch import Watch
 from broker.presence.document import SvcDocument, read_document
+from broker.tls import TlsFiles
 from broker.topics import Topics, is_leaf, is_name
 from schema.codecs.times import format_time
 
@@ -49,7 +50,9 @@ class ArmClient:
         password: of the user.
         root: first levels of every topic.
         codec: `json` or `msgpack`, for requests and so for replies.
-        ca_file: authorities for `mqtts`, instead of the system's.
+        ca_file: authorities for `mqtts`, instead of the system's; read again at each connection, as the next two.
+        cert_file: a client certificate, for servers that ask for one.
+        key_file: its key, where `cert_file` does not hold it.
         clock: seconds since 1970, for `issued_at`; None where this machine's clock may be wrong, then none is sent.
         ids: where ids come from; give `counted_ids(boot)` with a boot counter that you keep, if requests must be
             repeated after a restart of your program. Without: random for each run.
@@ -68,6 +71,8 @@ class ArmClient:
         root: str = "armbroker",
         codec: str = "json",
         ca_file: Path | None = None,
+        cert_file: Path | None = None,
+        key_file: Path | None = None,
         ids: Iterator[str] | None = None,
         clock: Callable[[], float] | None = time.time,
     ) -> None:
@@ -76,7 +81,7 @@ class ArmClient:
         if codec not in CONTENT_TYPES:
             raise ValueError(f"codec {codec!r}: {' or '.join(CONTENT_TYPES)} is wanted")
         parse_address(url)
-        self._login = Login(url, user, password, conn, ca_file)
+        self._login = Login(url, user, password, conn, TlsFiles(ca_file, cert_file, key_file))
         self._topics = Topics(root)
         self._user, self._conn = user, conn
         self._codec = codec

@@ -6,17 +6,18 @@ import logging
 import math
 import random
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import aiomqtt
 from paho.mqtt.reasoncodes import ReasonCode
 
-from armbroker.client.address import parse_address
+from armbroker.client.address import Address, parse_address
 from armbroker.client.errors import NoServerError
 from armbroker.client.messages import Incoming, Outgoing, incoming
+from broker.tls import TlsFiles
 
 LOG = logging.getLogger(__name__)
 _MQTT_LOG = logging.getLogger(f"{__name__}.mqtt")
@@ -48,7 +49,7 @@ class Login(NamedTuple):
     user: str
     password: str | None
     client_id: str
-    ca_file: Path | None = None
+    tls: TlsFiles = TlsFiles()
 
 
 def delays() -> Iterator[float]:
@@ -57,6 +58,14 @@ def delays() -> Iterator[float]:
     while True:
         yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects, no secret
         delay = min(delay * 2, LONGEST_DELAY_S)
+
+
+def tls_now(address: Address, files: TlsFiles) -> ssl.SSLContext | None:
+    """TLS by the files as they are now; a file that cannot be used now raises aiomqtt.MqttError, as a lost server."""
+    try:
+        return address.tls_context(files)
+    except (OSError, ValueError) as error:
+        raise aiomqtt.MqttError(str(error)) from error
 
 
 class Connection:
@@ -71,7 +80,7 @@ class Connection:
     def __init__(self, login: Login, on_message: Callable[[Incoming], None], on_lost: Callable[[], None]) -> None:
         self._login = login
         self._address = parse_address(login.url)
-        self._tls = self._address.tls_context(login.ca_file)
+        self._address.tls_context(login.tls)  # what is wrong with the files is told before anything is reached
         self._on_message = on_message
         self._on_lost = on_lost
         self._filters: Counter[str] = Counter()
@@ -244,7 +253,7 @@ class Connection:
             max_queued_incoming_messages=INCOMING_LIMIT,
             logger=_MQTT_LOG,
             timeout=CONNECT_TIMEOUT_S,
-            tls_context=self._tls,
+            tls_context=tls_now(self._address, self._login.tls),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
         client.pending_calls_threshold = INCOMING_LIMIT

@@ -1,12 +1,12 @@
 """What the settings name, adapters and files, looked at before anything is opened."""
 
-import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from broker.arms.limit_files import LimitFileError, LimitFiles
 from broker.settings import ArmSettings, Fault, KeyPath, Settings, look_at
+from broker.tls import TlsFileError, tls_context
 from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout
 from devices.options import option_faults
@@ -38,11 +38,13 @@ def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = 
 
 def fleet_faults(settings: Settings, files: LimitFiles) -> Iterator[Fault]:
     """All that keeps the service from starting with these settings, as far as that shows without reaching anything."""
-    for setting in ("password_file", "ca_file"):
-        if (name := getattr(settings.mqtt, setting)) and (why := _unreadable(name)):
-            yield Fault(("mqtt", setting), f"mqtt.{setting}: {name}: {why}")
-        elif setting == "ca_file" and name and (why := _no_authorities(name)):
-            yield Fault(("mqtt", setting), f"mqtt.ca_file: {name}: {why}")
+    if (name := settings.mqtt.password_file) and (why := _unreadable(name)):
+        yield Fault(("mqtt", "password_file"), f"mqtt.password_file: {name}: {why}")
+    try:
+        if any(settings.tls):
+            tls_context(settings.tls)
+    except TlsFileError as error:
+        yield Fault(("mqtt", f"{error.which}_file"), f"mqtt.{error.which}_file: {error}")
     if settings.data_dir.exists() and not settings.data_dir.is_dir():
         yield Fault(("store", "dir"), f"store.dir: {settings.data_dir} is no directory")
     known: dict[str, AdapterAbout | str] = {}
@@ -62,15 +64,6 @@ def _unreadable(name: str) -> str:
         Path(name).read_bytes()
     except OSError as error:
         return error.strerror or str(error)
-    return ""
-
-
-def _no_authorities(name: str) -> str:
-    """Why a file holds no certificates of authorities; empty if it does."""
-    try:
-        ssl.create_default_context(cafile=name)
-    except ssl.SSLError as error:
-        return f"holds no certificates: {error.reason or error}"
     return ""
 
 

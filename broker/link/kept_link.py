@@ -21,6 +21,7 @@ from broker.link.mqtt_link import (
     parse_url,
     with_password_of_now,
 )
+from broker.tls import TlsFileError, tls_context
 
 _LOG = structlog.get_logger(__name__)
 
@@ -84,17 +85,16 @@ class KeptLink(ABC, Generic[ConnectionT]):
         """See `MqttLink.open`."""
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self._config.first_connection_s
-        tls = build_tls(self._config) if self._address.tls else None
         while True:
             try:
-                present = await self._connect(tls, max(0.1, deadline_s - loop.time()))
+                present = await self._connect(max(0.1, deadline_s - loop.time()))
                 break
             except LinkUnreachableError as error:
                 delay_s = self._backoff.next_s()
                 if error.lasting or loop.time() + delay_s >= deadline_s:
                     raise
             await asyncio.sleep(delay_s)
-        self._keeper = asyncio.create_task(self._keep_connected(tls), name="mqtt-link")
+        self._keeper = asyncio.create_task(self._keep_connected(), name="mqtt-link")
         self._keeper.add_done_callback(lambda _: self._news.set())
         return present
 
@@ -121,7 +121,7 @@ class KeptLink(ABC, Generic[ConnectionT]):
         if self._keeper is not None and self._keeper.done() and not self._keeper.cancelled():
             self._keeper.result()
 
-    async def _keep_connected(self, tls: ssl.SSLContext | None) -> None:
+    async def _keep_connected(self) -> None:
         """Replace each lost connection, for ever."""
         loop = asyncio.get_running_loop()
         while True:
@@ -140,12 +140,13 @@ class KeptLink(ABC, Generic[ConnectionT]):
                 await connection.end()
             await asyncio.sleep(self._backoff.next_s())
             try:
-                await self._connect(tls, ATTEMPT_S)
+                await self._connect(ATTEMPT_S)
             except LinkError as error:
                 _LOG.warning("mqtt_connection_failed", cause=str(error))
 
-    async def _connect(self, tls: ssl.SSLContext | None, timeout_s: float) -> bool:
-        """Make one connection and tell of it; return whether the session was present."""
+    async def _connect(self, timeout_s: float) -> bool:
+        """Make one connection, by the files as they are now, and tell of it; return whether the session was present."""
+        tls = build_tls(self._config) if self._address.tls else None
         connection = await self._attempt(with_password_of_now(self._config), tls, min(timeout_s, ATTEMPT_S))
         self._connection = connection
         self.max_packet = self._max_packet_of(connection) or UNTOLD_MAX_PACKET
@@ -180,11 +181,11 @@ def refusal(config: LinkConfig, code: int, why: str = "") -> LinkError:
 
 
 def build_tls(config: LinkConfig) -> ssl.SSLContext:
-    """TLS with certificate and host name checked; raises LinkConfigError for an unusable CA file."""
+    """TLS with certificate and host name checked; raises LinkConfigError for a file that cannot be used."""
     try:
-        return ssl.create_default_context(cafile=config.ca_file)
-    except OSError as error:
-        raise LinkConfigError(f"mqtt.ca_file: {config.ca_file}: {error}") from None
+        return tls_context(config.tls)
+    except TlsFileError as error:
+        raise LinkConfigError(f"mqtt.{error.which}_file: {error}") from None
 
 
 async def _end(task: asyncio.Task[None]) -> None:

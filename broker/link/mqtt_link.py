@@ -3,11 +3,12 @@
 import math
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
+
+from broker.tls import TlsFiles
 
 _RANDOM = random.SystemRandom()
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -85,8 +86,8 @@ class Will(msgspec.Struct, frozen=True):
 class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to connect; times in seconds.
 
-    `url` is `mqtt://host[:port]` or `mqtts://host[:port]`. `ca_file` replaces the system's certificate authorities.
-    `read_password`, where it is given, is asked for the password at each attempt to connect.
+    `url` is `mqtt://host[:port]` or `mqtts://host[:port]`. `tls` names files, read at each attempt
+    to connect; `read_password`, where it is given, is asked for the password then.
     `first_connection_s` bounds `open`; later connections are tried for ever, first after about `retry_first_s`,
     then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
     `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
@@ -98,7 +99,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     filters: tuple[str, ...]
     user: str = ""
     password: str = ""
-    ca_file: Path | None = None
+    tls: TlsFiles = TlsFiles()
     will: Will | None = None
     session_expiry_s: int = 7 * 24 * 3600
     keepalive_s: int = 30

@@ -67,11 +67,16 @@ def _mqtt_faults(settings: Settings) -> Iterator[Fault]:
     if len(mqtt.client_id) > CLIENT_ID_MOST or not mqtt.client_id.isprintable():
         text = f"mqtt.client_id: at most {CLIENT_ID_MOST} printable characters are taken"
         yield Fault(("mqtt", "client_id"), text)
+    if mqtt.key_file and not mqtt.cert_file:
+        yield Fault(("mqtt", "key_file"), "mqtt.key_file: is the key of mqtt.cert_file, which is missing")
     try:
-        host = parse_server_url(mqtt.url).host
+        host, _, tls = parse_server_url(mqtt.url)
     except ValueError as error:
         yield Fault(("mqtt", "url"), f"mqtt.url: {error}")
         return
+    if mqtt.cert_file and not tls:
+        text = "a certificate is presented over TLS alone: mqtt.url has to begin with mqtts://"
+        yield Fault(("mqtt", "cert_file"), f"mqtt.cert_file: {text}")
     if mqtt.identity == "none" and not mqtt.allow_unproven_remote and not _LOOPBACK.match(host):
         text = (
             "is not on loopback and identity is 'none': set mqtt.identity = 'server-acl' once the server proves users"

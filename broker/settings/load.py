@@ -65,7 +65,7 @@ def from_document(document: Mapping[str, Any], source: str = "") -> Settings:
     return _converted(document, Places(source))
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The text of a file.
 
     Raises:
@@ -82,7 +82,12 @@ def _text_of(path: Path) -> str:
         raise SettingsError(f"{path}:{line}: no UTF-8: {error.reason}") from error
 
 
-def _decoded(path: Path, text: str) -> dict[str, Any]:
+def decoded(path: Path, text: str) -> dict[str, Any]:
+    """The document of a text.
+
+    Raises:
+        SettingsError: it is no TOML.
+    """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -101,8 +106,8 @@ def look_at(path: Path, environment: Mapping[str, str] | None = None) -> Read:
     Raises:
         SettingsError: the file cannot be read, or has keys and types that are none.
     """
-    text = _text_of(path)
-    document = _decoded(path, text)
+    text = text_of(path)
+    document = decoded(path, text)
     environment = os.environ if environment is None else environment
     places = Places(str(path), lines_of(text), override(document, environment))
     if faults := list(conversion_faults(document, Settings)):
@@ -124,8 +129,10 @@ def from_directory(settings: Settings, directory: Path, variables: Mapping[KeyPa
         settings,
         mqtt=replace(
             mqtt,
-            password_file=below(mqtt.password_file, "mqtt", "password_file"),
-            ca_file=below(mqtt.ca_file, "mqtt", "ca_file"),
+            **{
+                name: below(getattr(mqtt, name), "mqtt", name)
+                for name in ("password_file", "ca_file", "cert_file", "key_file")
+            },
         ),
         store=replace(store, dir=below(store.dir, "store", "dir")),
         arm=tuple(

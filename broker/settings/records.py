@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from broker.tls import TlsFiles
 from handlers.rpc.row import Right
 from schema.arms import Authority
 from schema.intrinsic import DynamicLimitsCheckMode
@@ -34,6 +35,9 @@ class MqttSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: str = ""
     password_file: str = ""
     ca_file: str = ""
+    cert_file: str = ""
+    """A client certificate, where the server asks for one; these files are read again at each connection."""
+    key_file: str = ""
     client_id: str = ""
     identity: str = "none"
     allow_unproven_remote: bool = False
@@ -178,9 +182,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Path(self.store.dir)
 
     @property
-    def ca_path(self) -> Path | None:
-        """The file of the certificate authorities, if one is named."""
-        return Path(self.mqtt.ca_file) if self.mqtt.ca_file else None
+    def tls(self) -> TlsFiles:
+        """The files of the connection to the MQTT server."""
+        mqtt = self.mqtt
+        return TlsFiles(*(Path(name) if name else None for name in (mqtt.ca_file, mqtt.cert_file, mqtt.key_file)))
 
     def password(self) -> str:
         """The password from its file; empty without one.

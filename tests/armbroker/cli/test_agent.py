@@ -11,6 +11,7 @@ import pytest
 from armbroker.agent.process import serve
 from armbroker.cli.agent import AgentArguments, run, settings_of
 from armbroker.cli.exits import Exit
+from broker.tls import TlsFiles
 from devices.adapter import ArmError
 from devices.simulated import SimulatedStore
 from tests.mosquitto import ROOT, free_port
@@ -19,7 +20,7 @@ from tests.mosquitto import ROOT, free_port
 def arguments(tmp_path: Path, **changes: Any) -> AgentArguments:
     given = AgentArguments(
         mqtt="mqtt://127.0.0.1:1883", arm=[], arms=0, prefix="a-", model="gen3_7dof", data=tmp_path / "arms",
-        root="armbroker", password_file=None, ca_file=None, keepalive=5, latency=25.0, faults=False,
+        root="armbroker", password_file=None, tls=TlsFiles(), keepalive=5, latency=25.0, faults=False,
     )  # fmt: skip
     return given._replace(**changes)
 

@@ -7,6 +7,7 @@ import pytest
 from armbroker.cli.call import Request, run
 from armbroker.cli.exits import Exit
 from armbroker.cli.login import Account
+from broker.tls import TlsFiles
 from tests.mosquitto import free_port
 
 
@@ -26,7 +27,7 @@ from tests.mosquitto import free_port
 def test_what_cannot_be_sent_is_usage(
     params: str, options: dict[str, str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    account = Account(f"mqtt://127.0.0.1:{free_port()}", "alice", "a-1", None, None, "armbroker")
+    account = Account(f"mqtt://127.0.0.1:{free_port()}", "alice", "a-1", None, TlsFiles(), "armbroker")
     request = Request("r12", "SetGravityVector", params, 1.0, None, options)  # type: ignore[arg-type] # any words
     assert run(account, request, as_json=False) == Exit.USAGE
     told = capsys.readouterr().err
@@ -41,7 +42,7 @@ def test_a_file_of_authorities_that_cannot_be_used_is_named(
     file = tmp_path / "ca.crt"
     if text is not None:
         file.write_text(text)
-    account = Account("mqtts://127.0.0.1:1", "alice", "a-1", None, file, "armbroker")
+    account = Account("mqtts://127.0.0.1:1", "alice", "a-1", None, TlsFiles(file), "armbroker")
     request = Request("r12", "GetControlMode", "{}", 1.0, None, {})
     assert run(account, request, as_json=False) == Exit.USAGE
     told = capsys.readouterr().err

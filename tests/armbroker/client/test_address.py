@@ -1,6 +1,7 @@
 import pytest
 
 from armbroker.client.address import Address, parse_address
+from broker.tls import TlsFiles
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
 
 
 def test_encryption_verifies_the_server() -> None:
-    assert Address("plant", 1883, tls=False).tls_context(None) is None
-    context = Address("plant", 8883, tls=True).tls_context(None)
+    assert Address("plant", 1883, tls=False).tls_context(TlsFiles()) is None
+    context = Address("plant", 8883, tls=True).tls_context(TlsFiles())
     assert context is not None
     assert context.check_hostname

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from broker.link.mqtt_link import LinkConfig, LinkConfigError, LinkUnreachableError
+from broker.tls import TlsFiles
 from tests.links import LinkMaker, payloads, take
 from tests.mosquitto import Mosquitto, free_port
 
@@ -65,7 +66,7 @@ async def test_nagle_is_off(start_mosquitto: Callable[[str], Mosquitto], make_li
 
 async def test_tls_with_a_ca_file(tls_server: Mosquitto, tmp_path: Path, make_link: LinkMaker, name: str) -> None:
     url = f"mqtts://127.0.0.1:{tls_server.port}"
-    link = make_link(LinkConfig(url=url, client_id=name, filters=(f"{name}/a",), ca_file=tmp_path / "ca.crt"))
+    link = make_link(LinkConfig(url=url, client_id=name, filters=(f"{name}/a",), tls=TlsFiles(tmp_path / "ca.crt")))
     await link.open()
     link.publish(f"{name}/a", b"1")
     got = await take(link.messages(), 1)
@@ -78,7 +79,7 @@ async def test_another_authority_is_not_trusted(
     tls_server: Mosquitto, tmp_path: Path, make_link: LinkMaker, name: str
 ) -> None:
     url = f"mqtts://127.0.0.1:{tls_server.port}"
-    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), ca_file=make_ca(tmp_path, "other")))
+    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), tls=TlsFiles(make_ca(tmp_path, "other"))))
     with pytest.raises(LinkUnreachableError) as refused:
         await link.open()
     assert refused.value.lasting
@@ -95,7 +96,7 @@ async def test_without_a_ca_file_the_authorities_of_the_system_decide(
 
 async def test_the_host_name_is_checked(tls_server: Mosquitto, tmp_path: Path, make_link: LinkMaker, name: str) -> None:
     url = f"mqtts://localhost:{tls_server.port}"
-    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), ca_file=tmp_path / "ca.crt"))
+    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), tls=TlsFiles(tmp_path / "ca.crt")))
     with pytest.raises(LinkUnreachableError, match="localhost") as refused:
         await link.open()
     assert refused.value.lasting
@@ -109,6 +110,6 @@ async def test_an_unusable_ca_file_is_refused_by_name(
     if text is not None:
         path.write_text(text)
     url = f"mqtts://127.0.0.1:{free_port()}"
-    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), ca_file=path))
+    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), tls=TlsFiles(path)))
     with pytest.raises(LinkConfigError, match=r"^mqtt\.ca_file: .*ca\.crt"):
         await link.open()

@@ -14,7 +14,7 @@ def test_defaults() -> None:
     assert settings.arm_defaults.queue == 256
     assert settings.arm_defaults.pending_max_age_us == 15 * 60 * 1_000_000
     assert settings.password() == ""
-    assert settings.ca_path is None
+    assert settings.tls == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""How TLS is spoken: whom to trust, and the certificate that proves us; files are read at each call."""
+
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+
+class TlsFiles(NamedTuple):
+    """Files of a TLS connection: `ca` instead of the system's authorities; `cert` and `key` of a client certificate.
+
+    Without `key` the key stands in the file of the certificate.
+    """
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+
+class TlsFileError(Exception):
+    """A file that TLS cannot be spoken with; `which` is `ca`, `cert` or `key`, `why` does not name it."""
+
+    def __init__(self, which: str, path: Path, why: str, errno: int | None = None) -> None:
+        super().__init__(f"{path}: {why}")
+        self.which, self.path, self.why, self.errno = which, path, why, errno
+
+
+def tls_context(files: TlsFiles) -> ssl.SSLContext:
+    """TLS with certificate and host name of the server checked, and our own certificate if there is one.
+
+    Raises:
+        TlsFileError: a file cannot be used.
+    """
+    for which, path in files._asdict().items():
+        if path is not None:
+            _readable(which, path)
+    try:
+        context = ssl.create_default_context(cafile=files.ca)
+    except ssl.SSLError as error:
+        raise TlsFileError("ca", files.ca or Path(), f"holds no certificates: {error.reason or error}") from None
+    if files.cert is not None:
+        _present(context, files.cert, files.key)
+    return context
+
+
+def _readable(which: str, path: Path) -> None:
+    try:
+        path.read_bytes()
+    except OSError as error:
+        raise TlsFileError(which, path, error.strerror or str(error), error.errno) from None
+
+
+def _present(context: ssl.SSLContext, cert: Path, key: Path | None) -> None:
+    """Let the context present a certificate."""
+    if not _certificates(cert):
+        raise TlsFileError("cert", cert, "holds no certificate")
+    which, path = ("cert", cert) if key is None else ("key", key)
+    try:
+        context.load_cert_chain(cert, key, password=_no_passphrase)
+    except _EncryptedKeyError:
+        raise TlsFileError(which, path, "the key is encrypted; a service has nobody to ask") from None
+    except ssl.SSLError as error:
+        mismatch = error.reason == "KEY_VALUES_MISMATCH"
+        why = f"is not the key of the certificate in {cert}" if mismatch else "holds no private key"
+        raise TlsFileError(which, path, why) from None
+
+
+def _certificates(path: Path) -> bool:
+    """Whether a file begins with, or holds, a certificate in PEM."""
+    return b"-----BEGIN CERTIFICATE-----" in path.read_bytes()
+
+
+class _EncryptedKeyError(Exception):
+    pass
+
+
+def _no_passphrase() -> str:
+    raise _EncryptedKeyError
