@@ -51,8 +51,10 @@ def _readable(which: str, path: Path) -> None:
 
 def _present(context: ssl.SSLContext, cert: Path, key: Path | None) -> None:
     """Let the context present a certificate."""
-    if not _certificates(cert):
-        raise TlsFileError("cert", cert, "holds no certificate")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cert)
+    except ssl.SSLError as error:
+        raise TlsFileError("cert", cert, f"holds no certificate: {error.reason or error}") from None
     which, path = ("cert", cert) if key is None else ("key", key)
     try:
         context.load_cert_chain(cert, key, password=_no_passphrase)
@@ -62,11 +64,6 @@ def _present(context: ssl.SSLContext, cert: Path, key: Path | None) -> None:
         mismatch = error.reason == "KEY_VALUES_MISMATCH"
         why = f"is not the key of the certificate in {cert}" if mismatch else "holds no private key"
         raise TlsFileError(which, path, why) from None
-
-
-def _certificates(path: Path) -> bool:
-    """Whether a file begins with, or holds, a certificate in PEM."""
-    return b"-----BEGIN CERTIFICATE-----" in path.read_bytes()
 
 
 class _EncryptedKeyError(Exception):

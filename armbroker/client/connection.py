@@ -29,6 +29,7 @@ STEADY_S = 10.0
 QUICK_S, QUICK_LOSSES = 2.0, 3
 """So many connections in a row that lived no longer than this: another client takes the session each time, it seems."""
 CONNECT_TIMEOUT_S = 5.0
+ALERT_S = 2.0
 KEEPALIVE_S = 15
 """A dead connection is noticed after one and a half times this."""
 SESSION_TAKEN_OVER = 0x8E
@@ -68,6 +69,31 @@ def tls_now(address: Address, files: TlsFiles) -> ssl.SSLContext | None:
         raise aiomqtt.MqttError(str(error)) from error
 
 
+async def _tls_trouble(address: Address, files: TlsFiles) -> str:
+    """What the server has against our certificate: it says so after the handshake, and the library does not tell."""
+    with contextlib.suppress(TimeoutError, aiomqtt.MqttError):
+        if (tls := tls_now(address, files)) is not None:
+            async with asyncio.timeout(ALERT_S):
+                return await _alert(address, tls)
+    return ""
+
+
+async def _alert(address: Address, tls: ssl.SSLContext) -> str:
+    try:
+        reader, writer = await asyncio.open_connection(address.host, address.port, ssl=tls)
+        try:
+            await reader.read(1)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+    except ssl.SSLError as error:
+        return str(error)
+    except OSError:
+        pass
+    return ""
+
+
 class Connection:
     """Keeps one connection up until closed.
 
@@ -97,7 +123,8 @@ class Connection:
         try:
             client = await self._connect()
         except aiomqtt.MqttError as error:
-            raise NoServerError(f"MQTT server {self._login.url}: {error}") from error
+            why = await _tls_trouble(self._address, self._login.tls) or error
+            raise NoServerError(f"MQTT server {self._login.url}: {why}") from error
         self._client.set_result(client)
         self._keeper = asyncio.create_task(self._keep(client), name=f"mqtt {self._login.client_id}")
 

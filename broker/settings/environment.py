@@ -29,6 +29,12 @@ def _variables() -> dict[str, tuple[KeyPath, Any]]:
 VARIABLES: Mapping[str, tuple[KeyPath, Any]] = _variables()
 """Every variable that gives a setting; what is no text is written as in TOML: `true`, `7`, `["a"]`."""
 
+TOOLS: Mapping[str, str] = {
+    "ARMBROKER_CONN": "MQTT client id of `call`, `watch` and the other tools; `cli-` and 8 hex digits unless told",
+    "ARMBROKER_PROFILE": "the profile of `~/.config/armbroker/profiles.toml` that the tools use; `default` unless told",
+}
+"""Variables for people's tools alone, and what they mean; the service passes over them."""
+
 
 def override(document: dict[str, Any], environment: Mapping[str, str]) -> dict[KeyPath, str]:
     """Put in what the environment says; the variable that each setting comes from."""
@@ -61,5 +67,5 @@ def strays(environment: Mapping[str, str]) -> list[str]:
     return [
         f"{name}: no such setting{did_you_mean(name, VARIABLES)}"
         for name in environment
-        if name.upper().startswith(PREFIX) and name not in VARIABLES
+        if name.upper().startswith(PREFIX) and name not in VARIABLES and name not in TOOLS
     ]

@@ -26,6 +26,8 @@ def test_defaults() -> None:
         ({"mqtt": {"identity": "maybe"}}, "mqtt.identity: 'maybe'"),
         ({"mqtt": {"url": "mqtt://plant.example"}}, "mqtt.url: 'plant.example'"),
         ({"mqtt": {"url": "mqtt://127.0.0.1.example"}}, "not on loopback"),
+        ({"mqtt": {"cert_file": "a.crt"}}, "mqtt.cert_file: a certificate is presented over TLS alone"),
+        ({"mqtt": {"url": "mqtts://localhost", "key_file": "a.key"}}, "mqtt.key_file: is the key of mqtt.cert_file"),
         ({"clients": {"ann": {"clock": "sun"}}}, "clients.ann.clock: 'sun'"),
         ({"arm_defaults": {"queue": 0}}, "arm_defaults.queue: 0 is not between 1 and 10000"),
         ({"arm_defaults": {"pending_max_age": "soon"}}, "arm_defaults.pending_max_age: 'soon'"),
