@@ -102,6 +102,7 @@ def test_an_mqtt_library_is_imported_by_one_client_only(library: str) -> None:
 
 
 ENVIRONMENT = {
+    "armbroker/cli/profiles.py": "reads it, for people's tools",
     "broker/settings/journal.py": "systemd tells by it which stream its journal reads",
     "broker/settings/load.py": "reads it",
     "devices/kortex/worker.py": "a process of its own",

@@ -125,18 +125,10 @@ def call(
     from armbroker.cli import call as calling  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
 
     options: RequestOptions = {
-        "wait": wait,
-        "dry_run": dry_run or None,
-        "if_rev": if_rev,
-        "reason": reason,
-        "unit": unit,
-        "view": view,
-        "ttl_ms": ttl_ms,
-    }
-    who = account(
-        profile, url=mqtt, user=user, conn=conn, root=root,
-        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
-    )  # fmt: skip
+        "wait": wait, "dry_run": dry_run or None, "if_rev": if_rev, "reason": reason,
+        "unit": unit, "view": view, "ttl_ms": ttl_ms,
+    }  # fmt: skip
+    who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
     request = calling.Request(arm, method, params, timeout, request_id, options, keep)
     end(calling.run(who, request, as_json=as_json))
 
@@ -171,10 +163,7 @@ def watch(
     """Watch and show."""
     from armbroker.cli import watch as watching  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
 
-    who = account(
-        profile, url=mqtt, user=user, conn=conn, root=root,
-        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
-    )  # fmt: skip
+    who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
     end(watching.run(who, arm, as_json=as_json))
 
 
@@ -245,10 +234,7 @@ def agent(
     from armbroker.cli.agent import run as run_agents  # noqa: PLC0415 - likewise
 
     own = "" if profile is None else None  # what proves a person is not what proves an arm
-    who = account(
-        profile, url=mqtt, root=root, ca_file=ca_file,
-        password_file=password_file or own, cert_file=cert or own, key_file=key or own,
-    )  # fmt: skip
+    who = account(profile, mqtt, root, ca_file, password_file or own, cert or own, key or own)
     given = AgentArguments(
         who.url, arm or [], arms, prefix, model, data, who.root, who.password_file, who.tls, keepalive, latency, faults
     )
@@ -333,10 +319,7 @@ def home_assistant(
     """Tell Home Assistant."""
     from armbroker.cli.home_assistant import run  # noqa: PLC0415 - only this command needs it
 
-    who = account(
-        profile, url=mqtt, user=user, conn=conn, root=root,
-        password_file=password_file, ca_file=ca_file, cert_file=cert, key_file=key,
-    )  # fmt: skip
+    who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
     end(run(who, prefix, once=once, remove=remove))
 
 

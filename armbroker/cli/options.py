@@ -50,15 +50,26 @@ ProfileName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="JSON lines, as published.")]
 
 
-def account(profile: str | None, **options: str | Path | None) -> "Account":
+def account(
+    profile: str | None,
+    url: str | None,
+    root: str | None,
+    ca_file: Path | None,
+    password_file: Path | str | None,
+    cert_file: Path | str | None,
+    key_file: Path | str | None,
+    user: str | None = None,
+    conn: str | None = None,
+) -> "Account":
     """Who the command is; what cannot be used is told, and ends the command."""
     from armbroker.cli.login import account_of  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
     from armbroker.cli.profiles import ProfileError, chosen  # noqa: PLC0415 - likewise
 
+    names = {"url": url, "root": root, "ca_file": ca_file, "user": user, "conn": conn}
+    given = names | {"password_file": password_file, "cert_file": cert_file, "key_file": key_file}
     try:
-        return account_of(
-            chosen({name: None if value is None else str(value) for name, value in options.items()}, profile)
-        )
+        options = {name: None if value is None else str(value) for name, value in given.items()}
+        return account_of(chosen(options, profile))
     except ProfileError as error:
         typer.echo(f"armbroker: {error}", err=True)
         raise typer.Exit(Exit.USAGE) from None
