@@ -19,6 +19,7 @@ from broker.store.errors import StoreError, StoreFullError, StoreLockedError
 from broker.store.rows import Loaded
 from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
+from broker.supervisor import Supervisor
 from devices.adapter import ArmError
 
 log = structlog.get_logger()
@@ -27,6 +28,10 @@ EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE, EXIT_CRASHED = 0, 1, 4, 70
 _FORESEEN = (StoreError, LinkError, ArmError, SettingsError, SecondServiceError)
 RETEST_S = 2.0
 """How often a full store is tried again."""
+OPENING_S = 3600.0
+"""How long a store may take to be opened: it is migrated, checked and copied in one piece."""
+STARTING_S = 90.0
+"""How long a start may take from then on."""
 
 
 class Start(NamedTuple):
@@ -41,6 +46,7 @@ class Start(NamedTuple):
     take_over: bool = False
     wait: bool = True
     """Whether to wait for an MQTT server that is not there yet."""
+    supervisor: Supervisor = Supervisor()
 
 
 PLAIN = Start()
@@ -56,8 +62,13 @@ async def serve(
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    reload = Reload(settings, reread)
-    handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: reload.ask}
+    reload = Reload(settings, reread, how.supervisor)
+
+    def end() -> None:
+        how.supervisor.stops("ending: changes settle, and what is owed is published")
+        stop.set()
+
+    handlers = {signal.SIGTERM: end, signal.SIGINT: end, signal.SIGHUP: reload.ask}
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
@@ -73,7 +84,7 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
         reload.serving = False
         reload.anew.clear()
         if how.wait:
-            await Server(reload.settings.mqtt.url).there(stop)
+            await Server(reload.settings.mqtt.url, how.supervisor).there(stop)
             if stop.is_set():
                 break
         cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
@@ -84,9 +95,11 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             log.error("run_ended", why=told, error=type(cause).__name__)
         if isinstance(cause, StoreFullError) or (how.wait and _is_away(cause)):
             how = how._replace(blame=False)
+            how.supervisor.waits(told, STARTING_S)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETEST_S)
             continue
+        how.supervisor.stops(told)
         if isinstance(cause, LinkError | StoreLockedError | SecondServiceError):
             return EXIT_UNREACHABLE
         return EXIT_CRASHED if reload.serving else EXIT_FAILED
@@ -120,6 +133,7 @@ def _foreseen(error: BaseException) -> Exception | None:
 
 def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
     """The store of the settings; see `Store.open`."""
+    how.supervisor.waits(f"opening the store in {settings.data_dir}", OPENING_S)
     reserve = settings.store.reserve_bytes
     return Store.open(
         settings.data_dir, clock.now_us, accept_lost=how.accept_lost, reserve_bytes=reserve,
@@ -153,7 +167,7 @@ async def run_once(
             reloading: asyncio.Task[None] | None = None
             ends = (stop,) if reload is None else (stop, reload.anew)
             try:
-                await _unless(stop, service.start())
+                await _unless(stop, service.start(how.supervisor))
                 if reload is not None:
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(ends, store.failed, crashed)
@@ -172,6 +186,7 @@ async def run_once(
 def _loaded(store: Store, clock: Clock, how: Start) -> Loaded:
     """What the store holds; the clock stands behind none of it."""
     loaded = store.load(blame=how.blame)
+    how.supervisor.waits(f"starting with {len(loaded.arms)} arms in the store", STARTING_S)
     clock.not_before(loaded.last_time_us, int(loaded.meta.get(SURE_KEY, 0)))
     return loaded
 

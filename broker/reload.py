@@ -11,6 +11,7 @@ from broker import logs
 from broker.arms.fleet_check import CheckedFleet
 from broker.settings import Settings, SettingsError
 from broker.store.errors import RenameRefusedError
+from broker.supervisor import Supervisor
 
 log = structlog.get_logger()
 
@@ -42,8 +43,9 @@ class Reload:
     `serving`: whether the present run came as far as taking requests.
     """
 
-    def __init__(self, settings: Settings, reread: Reread | None) -> None:
+    def __init__(self, settings: Settings, reread: Reread | None, supervisor: Supervisor) -> None:
         self.settings = settings
+        self._supervisor = supervisor
         self.serving = False
         self._reread = reread
         self._asked = asyncio.Event()
@@ -60,23 +62,23 @@ class Reload:
         while True:
             await self._asked.wait()
             self._asked.clear()
-            await self._reload(service, now_us())
+            if self._reread is None:
+                log.warning("reload_ignored", why="there is no settings file: the quick form was used")
+                continue
+            self._supervisor.reloads()
+            try:
+                await self._reload(service, self._reread, now_us())
+            except (SettingsError, RenameRefusedError) as error:
+                log.warning("reload_refused", faults=str(error).splitlines())
+                self._supervisor.reloaded(f"settings of before, for the new ones cannot be used: {error}")
+            else:
+                if not self.anew.is_set():
+                    self._supervisor.reloaded("the settings were read again")
 
-    async def _reload(self, service: Reloadable, now_us: int) -> None:
-        if self._reread is None:
-            log.warning("reload_ignored", why="there is no settings file: the quick form was used")
-            return
-        try:
-            checked = await asyncio.to_thread(self._reread, now_us)
-        except SettingsError as error:
-            log.warning("reload_refused", faults=str(error).splitlines())
-            return
+    async def _reload(self, service: Reloadable, reread: Reread, now_us: int) -> None:
+        checked = await asyncio.to_thread(reread, now_us)
         settings, waiting = kept(self.settings, checked.settings)
-        try:
-            renames = await service.renames_due(settings)
-        except RenameRefusedError as error:
-            log.warning("reload_refused", faults=str(error).splitlines())
-            return
+        renames = await service.renames_due(settings)
         if waiting:
             log.warning("restart_needed", settings=waiting)
         logs.set_level(settings.log_level)

@@ -47,8 +47,9 @@ from broker.settle.queues import Queues
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
+from broker.supervisor import Supervisor
 from broker.topics import Topics
-from broker.upkeep import compare, each_hour, each_minute
+from broker.upkeep import attend, compare, each_hour, each_minute
 from schema.arms import Authority
 from schema.errors import BrokerError
 
@@ -58,6 +59,8 @@ FIRST_CONTACT_S = 2.0
 """How long a start waits for its arms before it takes requests."""
 DRAIN_S, FLUSH_S = 10.0, 5.0
 """How long an end waits for changes to settle, and for the MQTT server to take what is owed."""
+
+UNSUPERVISED = Supervisor()
 
 LinkMaker = Callable[[LinkConfig], MqttLink]
 
@@ -174,8 +177,8 @@ class Service:
         renames = settings.renames
         return await asyncio.to_thread(self._store.renames_due, renames) if renames else {}
 
-    async def start(self) -> None:
-        """Restore, connect, publish what is owed, reach the arms, then take requests.
+    async def start(self, supervisor: Supervisor = UNSUPERVISED) -> None:
+        """Restore, connect, publish what is owed, reach the arms, then take requests, of which `supervisor` hears.
 
         Raises:
             LinkError: the MQTT server cannot be reached.
@@ -212,7 +215,14 @@ class Service:
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
             ("each hour", each_hour(self._store, self._clock, self._readback)),
+            ("attend", attend(supervisor, self._stage_1.turnstile.turn, self._status)),
         ))  # fmt: skip
+
+    def _status(self) -> str:
+        """What the service does, for people."""
+        online = sum(session.state.online for session in self.sessions.values())
+        text = f"serving {len(self.sessions)} arms, {online} online"
+        return text if self._link.connected else f"{text}; the MQTT server is away"
 
     def _keep_running(self, works: Iterable[tuple[str, Coroutine[None, None, None]]]) -> None:
         """Run these until the end of the run."""

@@ -12,12 +12,15 @@ from broker.publish.notices import Notices
 from broker.publish.readback import ReadBack
 from broker.settle.endings import Endings
 from broker.store.store import Store
+from broker.supervisor import Supervisor
 
 log = structlog.get_logger()
 
 HOUR_S, MINUTE_S = 3600.0, 60.0
 SCRUB_HOURS = 24
 """How often the whole store is compared with its hashes: what a bit flipped in is told before it is needed."""
+TURNS, STATUS_S = 4, 10.0
+"""How often the supervisor hears of the service: so many times while its watchdog waits; without one, after so long."""
 COMPARE_S = 300.0
 """How often every arm is read again, whatever it tells: the event of a change may have been lost."""
 
@@ -45,6 +48,26 @@ async def each_minute(
         for entry in notices.expired():
             if (session := sessions.get(entry.arm)) is not None:
                 endings.expire_handle(session, entry)
+
+
+async def attend(supervisor: Supervisor, turn: Callable[[Callable[[], None]], None], status: Callable[[], str]) -> None:
+    """Let the supervisor hear that requests are served whenever `turn` calls back, for ever.
+
+    `turn` calls back once what a request passes was gone through: whatever of it hangs, the supervisor hears no more.
+    """
+    if not supervisor.there:
+        await asyncio.Event().wait()
+    told = ""
+
+    def served() -> None:
+        nonlocal told
+        text = status()
+        supervisor.served(text if text != told else "")
+        told = text
+
+    while True:
+        turn(served)
+        await asyncio.sleep(supervisor.watchdog_s / TURNS if supervisor.watchdog_s else STATUS_S)
 
 
 async def each_hour(store: Store, clock: Clock, readback: ReadBack) -> None:

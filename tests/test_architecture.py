@@ -105,6 +105,7 @@ ENVIRONMENT = {
     "armbroker/cli/profiles.py": "reads it, for people's tools",
     "broker/settings/journal.py": "systemd tells by it which stream its journal reads",
     "broker/settings/load.py": "reads it",
+    "broker/settings/supervision.py": "systemd tells by it where it listens; nobody else may speak for the service",
     "devices/kortex/worker.py": "a process of its own",
     "devices/ros2/worker.py": "a process of its own; ROS is told by it who may be discovered",
     "devices/ros2/arm_node.py": "a process of its own; ROS is told by it who may be discovered",

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import faulthandler
 import gc
 import signal
 import sys
@@ -15,6 +16,7 @@ import msgspec
 from armbroker.cli.exits import Exit
 from broker.settings import LOG_LEVELS, LONGEST_LATENCY_MS, Settings, SettingsError, quick
 from broker.settings.journal import reads_along
+from broker.settings.supervision import supervision
 
 if TYPE_CHECKING:
     from broker.arms.fleet_check import CheckedFleet
@@ -164,10 +166,14 @@ def run(arguments: list[str]) -> int:
     from broker.app import Start, serve  # noqa: PLC0415 - likewise
     from broker.garbage import ShortCollections  # noqa: PLC0415 - likewise
     from broker.reload import tell_doubts  # noqa: PLC0415 - likewise
+    from broker.supervisor import Supervisor  # noqa: PLC0415 - likewise
 
+    faulthandler.enable()  # SIGABRT of a watchdog: where it hung is told
     logs.set_up(asked.settings.log_level, priorities=reads_along())
     tell_doubts(asked.doubts)
-    how = Start(accept_lost=asked.accept_lost, take_over=asked.take_over, wait=asked.wait)
+    how = Start(
+        accept_lost=asked.accept_lost, take_over=asked.take_over, wait=asked.wait, supervisor=Supervisor(*supervision())
+    )
     ShortCollections().begin()
     try:
         return asyncio.run(serve(asked.settings, reread=asked.reread, how=how))

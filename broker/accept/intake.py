@@ -48,6 +48,9 @@ class Intake:
         """What comes before the marker was not sent before then, on the loop's clock; None: it did not wait."""
         self._received_s = math.inf
         """Only what was received from then on can have waited."""
+        self.taken = 0
+        """Batches handed over; `busy` while one is with the acceptor."""
+        self.busy = False
         link.on_session(self._on_session)
         presence.pulse.on_still.append(self._on_still)
 
@@ -55,10 +58,13 @@ class Intake:
         """As those of the link; `sent_after_s` is filled in where a message may have waited before it was received."""
         loop, presence = asyncio.get_running_loop(), self._presence
         async for batch in self._link.batches():
+            self.busy = True
             if not presence.sure:
                 await presence.made_sure()
             handed_s = loop.time()
             yield self._aged(batch) if self._marker else batch
+            self.busy = False
+            self.taken += 1
             if loop.time() - handed_s > STILL_S:
                 self._on_still(handed_s)
 

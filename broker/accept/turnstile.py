@@ -1,7 +1,7 @@
 """What comes in: judged by its user's rate before it is decoded, then decided in turns that are fair to all users."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from broker.accept.acceptor import Acceptor
 from broker.accept.acks import Acks
@@ -57,7 +57,7 @@ class Turnstile:
         settings: Settings,
         topics: Topics,
     ) -> None:
-        self._intake = intake
+        self._intake, self._ledger = intake, ledger
         self._clock = ledger.clock
         self._counters = ledger.counters
         self._outbox = ledger.outbox
@@ -76,6 +76,8 @@ class Turnstile:
         self._picking: asyncio.Handle | None = None
         self._room = asyncio.Event()
         self._closed = False
+        self._asked: Callable[[], None] | None = None
+        self._taken_before = -1
 
     async def run(self) -> None:
         """Take messages in until the link is closed."""
@@ -85,7 +87,7 @@ class Turnstile:
                 if self._quarantine.suspects(message) and not await self._quarantine.begin(message):
                     barred = BrokerError("quarantined", f"the service ended {STARTS} times on this message")
                 self.take(message, barred)
-            while len(self._shares) >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES:
+            while self._full():
                 self._room.clear()
                 await self._room.wait()
 
@@ -119,6 +121,20 @@ class Turnstile:
         self._shares.put(arrival)
         self._bytes += len(message.payload)
         self._turns.busy = True
+        if self._picking is None and not self._closed:
+            self._picking = asyncio.get_running_loop().call_soon(self._pick)
+
+    def turn(self, passed: Callable[[], None]) -> None:
+        """Call back once what a request passes was gone through: it is read, has its turn, and is committed.
+
+        Never, if one of these hangs; waiting for the MQTT server, or to be sure of no second service, is none of it.
+        """
+        intake = self._intake
+        taken, before = intake.taken, self._taken_before
+        self._taken_before = taken
+        if intake.busy and taken == before and self._presence.sure and not self._full():
+            return
+        self._asked = passed
         if self._picking is None and not self._closed:
             self._picking = asyncio.get_running_loop().call_soon(self._pick)
 
@@ -162,6 +178,9 @@ class Turnstile:
 
         Later, while another service may have taken our place, or too many replies wait for the MQTT server.
         """
+        if self._asked is not None:
+            self._ledger.after_commit(self._asked)
+            self._asked = None
         if not self._presence.sure or self._outbox.holds(REPLIES_MOST):
             self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
             return
@@ -178,6 +197,10 @@ class Turnstile:
         self._picking = None
         if self._shares:
             self._picking = asyncio.get_running_loop().call_soon(self._pick)
+
+    def _full(self) -> bool:
+        """Whether so much waits for its turn that nothing more is read."""
+        return len(self._shares) >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES
 
     def _settle_up(self, arrival: Arrival, spent_s: float, now_s: float) -> None:
         """Charge what took longer than it looked, and give back what a tightening was charged."""

@@ -12,6 +12,7 @@ from broker.arms.limit_files import LimitFiles
 from broker.reload import Reload, kept
 from broker.settings import Settings, from_document
 from broker.store.errors import RenameRefusedError
+from broker.supervisor import Supervisor
 
 
 class Followed:
@@ -57,7 +58,7 @@ async def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_lines(tm
     path = tmp_path / "fleet.toml"
     path.write_text('[[arm]]\nid = "r1"\nmodel = "gen3_7dof"\n')
     old = read_fleet(path, 0, {}).settings
-    reload, service = Reload(old, lambda now_us: read_fleet(path, now_us, {})), Followed()
+    reload, service = Reload(old, lambda now_us: read_fleet(path, now_us, {}), Supervisor()), Followed()
     with structlog.testing.capture_logs() as logs:
         serving = asyncio.create_task(reload.serve(service, lambda: 7))
         path.write_text('instance = "two"\n[[arm]]\nid = "r1"\nmodel = "gen4"\n[[arm]]\nid = "R1"\n')
@@ -76,7 +77,7 @@ async def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_lines(tm
 
 
 async def test_without_a_file_it_is_ignored() -> None:
-    reload, service = Reload(Settings(), None), Followed()
+    reload, service = Reload(Settings(), None, Supervisor()), Followed()
     with structlog.testing.capture_logs() as logs:
         serving = asyncio.create_task(reload.serve(service, lambda: 7))
         reload.ask()
@@ -92,7 +93,10 @@ async def test_the_level_of_the_log_counts_at_once(level: str, capsys: pytest.Ca
 
     before = logs.level()
     settings = from_document({"log_level": level})
-    reload, service = Reload(Settings(), lambda now_us: CheckedFleet(settings, LimitFiles(now_us))), Followed()
+    reload, service = (
+        Reload(Settings(), lambda now_us: CheckedFleet(settings, LimitFiles(now_us)), Supervisor()),
+        Followed(),
+    )
     serving = asyncio.create_task(reload.serve(service, lambda: 7))
     reload.ask()
     await service.news.wait()
@@ -108,7 +112,7 @@ def checked_fleet(*arms: dict[str, str]) -> CheckedFleet:
 
 
 async def test_a_rename_that_is_due_asks_for_a_run_of_its_own() -> None:
-    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"}), Supervisor()), Followed()
     service.known = {"r1"}
     with structlog.testing.capture_logs() as logs:
         serving = asyncio.create_task(reload.serve(service, lambda: 7))
@@ -121,7 +125,7 @@ async def test_a_rename_that_is_due_asks_for_a_run_of_its_own() -> None:
 
 
 async def test_a_rename_that_was_done_already_asks_for_nothing() -> None:
-    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"}), Supervisor()), Followed()
     service.known = {"r2"}
     serving = asyncio.create_task(reload.serve(service, lambda: 7))
     reload.ask()
@@ -131,7 +135,7 @@ async def test_a_rename_that_was_done_already_asks_for_nothing() -> None:
 
 
 async def test_a_rename_to_a_name_that_another_arm_had_is_refused() -> None:
-    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"})), Followed()
+    reload, service = Reload(Settings(), lambda _: checked_fleet({"id": "r2", "was": "r1"}), Supervisor()), Followed()
     service.known = {"r1", "r2"}
     with structlog.testing.capture_logs() as logs:
         serving = asyncio.create_task(reload.serve(service, lambda: 7))

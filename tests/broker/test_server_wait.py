@@ -10,6 +10,7 @@ import structlog
 
 from broker.app import EXIT_OK, serve
 from broker.server_wait import Server
+from broker.supervisor import Supervisor
 from tests.journey.running import settings_of
 from tests.mosquitto import Mosquitto, free_port
 
@@ -19,7 +20,7 @@ async def test_it_says_at_once_what_is_waited_for_and_goes_on_when_it_comes(monk
     port = free_port()
     url = f"mqtt://127.0.0.1:{port}"
     with structlog.testing.capture_logs() as logs:
-        waiting = asyncio.create_task(Server(url).there(asyncio.Event()))
+        waiting = asyncio.create_task(Server(url, Supervisor()).there(asyncio.Event()))
         async with asyncio.timeout(30):
             while not logs:  # noqa: ASYNC110 - a log announces nothing
                 await asyncio.sleep(0)
@@ -32,7 +33,7 @@ async def test_it_says_at_once_what_is_waited_for_and_goes_on_when_it_comes(monk
 
 async def test_a_stop_ends_the_waiting() -> None:
     stop = asyncio.Event()
-    waiting = asyncio.create_task(Server(f"mqtt://127.0.0.1:{free_port()}").there(stop))
+    waiting = asyncio.create_task(Server(f"mqtt://127.0.0.1:{free_port()}", Supervisor()).there(stop))
     await asyncio.sleep(0)
     stop.set()
     await asyncio.wait_for(waiting, 30)

@@ -24,7 +24,8 @@ def test_the_settings_can_be_loaded() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "Type=exec",
+        "Type=notify",
+        "WatchdogSec=30",
         "Restart=on-failure",
         "User=armbroker",
         "RestartPreventExitStatus=1 2",

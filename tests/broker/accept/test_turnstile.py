@@ -1,13 +1,16 @@
 """What comes in: judged before it is decoded, decided by turns, acknowledged in order."""
 
+import asyncio
 import json
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from broker.accept import turnstile
 from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST
+from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
 from tests.virtual_plant import Plant, play
 
@@ -198,5 +201,115 @@ def test_nothing_is_decided_while_too_many_replies_wait(tmp_path: Path, monkeypa
         await plant.reply("n799")
         await plant.turn(0.1)
         assert len(plant.link.acked) == 800
+
+    play(tmp_path, scenario)
+
+
+class Turns:
+    """Counts the turns that were gone through; with `hangs` no commit is waited for."""
+
+    def __init__(self, plant: Plant, *, hangs: bool = False) -> None:
+        self._plant, self.passed, self._hangs = plant, 0, hangs
+
+    async def try_one(self) -> bool:
+        """Whether a turn is gone through in some rounds of the event loop, or as soon as all is committed."""
+        before = self.passed
+        self._plant.service._stage_1.turnstile.turn(self._pass)
+        for _ in range(100):
+            await self._plant.turn()
+        if not self._hangs:
+            await self._plant.turn(0.1)
+            await self._plant.committed()
+        return self.passed > before
+
+    def _pass(self) -> None:
+        self.passed += 1
+
+
+def test_a_turn_is_gone_through_at_rest_and_under_load(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        turns = Turns(plant)
+        assert await turns.try_one()
+        for number in range(300):
+            plant.send("r1", "SetGravityVector", {"z": -9.7 - number / 10_000})
+        await turns.try_one()
+        await plant.committed()
+        assert turns.passed == 2
+
+    play(tmp_path, scenario)
+
+
+def test_no_turn_is_gone_through_while_nothing_is_picked(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        turns, taking = Turns(plant), plant.service._stage_1.turnstile
+        never = taking._picking = plant.loop.call_later(3600, lambda: None)
+        assert not await turns.try_one()
+        never.cancel()
+        taking._picking = None
+        assert await turns.try_one()
+
+    play(tmp_path, scenario)
+
+
+def test_no_turn_is_gone_through_while_what_came_is_not_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(plant: Plant) -> None:
+        turns, taking, released = Turns(plant), plant.service._stage_1.turnstile, asyncio.Event()
+
+        async def hang(message: InboundMessage) -> bool:
+            del message
+            return await released.wait()
+
+        monkeypatch.setattr(taking._quarantine, "suspects", lambda _: True)
+        monkeypatch.setattr(taking._quarantine, "begin", hang)
+        assert await turns.try_one()
+        plant.send("r1", "GetGravityVector")
+        await plant.turn(0.1)
+        await turns.try_one()
+        assert not await turns.try_one()
+        released.set()
+        await plant.turn(0.1)
+        assert await turns.try_one()
+
+    play(tmp_path, scenario)
+
+
+def test_no_turn_is_gone_through_while_nothing_is_committed(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        turns, gate = Turns(plant, hangs=True), Event()
+        plant.store._writer.run(lambda _: gate.wait())
+        plant.send("r1", "SetGravityVector", {"z": -9.75}, id="slow")
+        try:
+            await turns.try_one()
+            assert not await turns.try_one()
+        finally:
+            gate.set()
+        await plant.reply("slow")
+        await plant.committed()
+        assert await turns.try_one()
+
+    play(tmp_path, scenario)
+
+
+def test_waiting_for_the_mqtt_server_is_no_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turnstile, "REPLIES_MOST", 20)
+    monkeypatch.setattr(turnstile, "AHEAD_MESSAGES", 10)
+
+    async def scenario(plant: Plant) -> None:
+        turns = Turns(plant)
+        plant.link.answer()
+        await plant.turn(1.0)
+        plant.link.silent = True
+        for number in range(100):
+            plant.send("nobody", "GetGravityVector", id=f"n{number}")
+        for _ in range(5):
+            assert await turns.try_one()
+        plant.link.lose()
+        for _ in range(5):
+            assert await turns.try_one()
+        plant.link.answer()
+        plant.link.restore(present=True)
+        await plant.turn(1.0)
 
     play(tmp_path, scenario)
