@@ -17,6 +17,7 @@ from broker.service import Service
 from broker.settings import Settings
 from broker.store.errors import StoreBrokenError
 from broker.store.store import Store
+from broker.supervisor import Supervisor
 from tests.devices.virtual_loop import VirtualLoop
 from tests.journey.client import Client
 from tests.journey.processes import online
@@ -104,8 +105,8 @@ async def test_a_store_that_fails_while_it_serves_is_a_crash(
 ) -> None:
     honest = Service.start
 
-    async def start(service: Service) -> None:
-        await honest(service)
+    async def start(service: Service, supervisor: Supervisor) -> None:
+        await honest(service, supervisor)
         service._store._fail(StoreBrokenError("an I/O error"))
 
     monkeypatch.setattr(Service, "start", start)
