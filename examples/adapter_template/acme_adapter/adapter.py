@@ -8,23 +8,27 @@ from msgspec import Meta
 
 from acme_adapter.lines import LineLink
 from acme_adapter.values import METHODS, SLOTS, VALUES
-from devices.adapter import (
+from armbroker.adapters import (
+    AdapterAbout,
+    AdapterOptions,
     ArmChange,
     ArmUnreadableError,
     Command,
     Deadlines,
+    Description,
+    Fence,
     FleetContext,
+    JointInfo,
     LinkState,
     Notice,
     Setting,
+    Slot,
     Snapshot,
+    Verb,
+    messages,
+    read_options,
+    refused,
 )
-from devices.adapter_class import AdapterAbout, AdapterOptions
-from devices.fence import Fence
-from devices.options import read_options
-from devices.refusals import refused
-from schema.arms import Description, JointInfo, Slot, Verb
-from schema.messages import KinematicLimits, Message
 
 REASONS = {
     "too_large": "VALUE_IS_ABOVE_MAXIMUM",
@@ -75,7 +79,7 @@ class AcmeArm:
         """Open the link, and ask the arm what it is."""
         await self._link.open(self.deadlines.connect_s)
         model, serial, firmware, *speeds = await self._who()
-        limits = KinematicLimits(twist_linear=1.0, joint_speed_limits=_numbers(speeds))
+        limits = messages.KinematicLimits(twist_linear=1.0, joint_speed_limits=_numbers(speeds))
         self._hear(["state", *await self._ask("state")])
         return Description(
             model=model,
@@ -93,13 +97,13 @@ class AcmeArm:
         """Everything that the arm holds."""
         return Snapshot({slot: await self.read(slot) for slot in VALUES})
 
-    async def read(self, slot: Slot) -> Message:
+    async def read(self, slot: Slot) -> messages.Message:
         """One value."""
         if slot not in VALUES:
             raise refused("UNSUPPORTED_METHOD", f"{slot[0]}: an Acme arm has no such value")
         return _record(slot, await self._ask("get", VALUES[slot].name))
 
-    async def write(self, command: Command) -> Message | None:
+    async def write(self, command: Command) -> messages.Message | None:
         """Set or reset: the arm cannot tell old commands from new ones, so a fence does."""
         return await self._fence.carry_out(command, self._send)
 
@@ -118,7 +122,7 @@ class AcmeArm:
             raise ArmUnreadableError(f"{words} does not say what the arm is")
         return words
 
-    async def _send(self, command: Command) -> Message | None:
+    async def _send(self, command: Command) -> messages.Message | None:
         slot, value = command.slot, command.value
         if slot not in VALUES:
             raise refused("UNSUPPORTED_METHOD", f"{slot[0]}: an Acme arm has no such value")
@@ -177,7 +181,7 @@ def _numbers(words: list[str]) -> tuple[float, ...]:
         raise ArmUnreadableError(f"{words} are no numbers") from error
 
 
-def _record(slot: Slot, words: list[str]) -> Message:
+def _record(slot: Slot, words: list[str]) -> messages.Message:
     try:
         return VALUES[slot].record(*_numbers(words))
     except TypeError as error:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from devices.adapter import ArmAwayError, ArmTimeoutError, ArmUnreadableError
+from armbroker.adapters import ArmAwayError, ArmTimeoutError, ArmUnreadableError
 
 
 class LineLink:

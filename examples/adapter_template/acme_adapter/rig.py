@@ -6,27 +6,38 @@ from pathlib import Path
 from acme_adapter.adapter import AcmeArm
 from acme_adapter.arm import Arm
 from acme_adapter.values import VALUES
-from devices.adapter import Setting
-from devices.conformance import CannotInjectError, Example, Refusal, Traits
-from devices.conformance.adapter_rig import AdapterRig
-from schema.arms import Fault
-from schema.enums import ControlMode
-from schema.messages import GravityVector, PayloadInformation, Position, TwistLinearSoftLimit
+from armbroker.adapters import (
+    AdapterRig,
+    CannotInjectError,
+    ControlMode,
+    Example,
+    Fault,
+    Refusal,
+    Setting,
+    Traits,
+    messages,
+)
 
 TRAITS = Traits(
     values={
         ("payload_information", 0): Example(
-            PayloadInformation(0.5, Position(0.0, 0.01, 0.02)), PayloadInformation(1.25, Position(0.0, 0.0, 0.05))
+            messages.PayloadInformation(0.5, messages.Position(0.0, 0.01, 0.02)),
+            messages.PayloadInformation(1.25, messages.Position(0.0, 0.0, 0.05)),
         ),
-        ("gravity_vector", 0): Example(GravityVector(9.81, 0.0, 0.0), GravityVector(0.0, 9.81, 0.0)),
+        ("gravity_vector", 0): Example(messages.GravityVector(9.81, 0.0, 0.0), messages.GravityVector(0.0, 9.81, 0.0)),
         **{
             ("twist_linear_soft_limit", mode): Example(
-                TwistLinearSoftLimit(ControlMode(mode), 0.0625), TwistLinearSoftLimit(ControlMode(mode), 0.125)
+                messages.TwistLinearSoftLimit(ControlMode(mode), 0.0625),
+                messages.TwistLinearSoftLimit(ControlMode(mode), 0.125),
             )
             for mode in (2, 5, 12)
         },
     },
-    refused={"payload too heavy": Refusal(("payload_information", 0), PayloadInformation(9.0, Position()), 48)},
+    refused={
+        "payload too heavy": Refusal(
+            ("payload_information", 0), messages.PayloadInformation(9.0, messages.Position()), 48
+        )
+    },
     resettable=frozenset({"payload_information", "gravity_vector", "twist_linear_soft_limit"}),
     cannot={
         "rounded": "an Acme arm keeps no angles",

@@ -3,35 +3,35 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from schema.arms import Slot
-from schema.enums import ControlMode
-from schema.messages import GravityVector, Message, PayloadInformation, Position, TwistLinearSoftLimit
+from armbroker.adapters import ControlMode, Slot, messages
 
 
 class Value(NamedTuple):
     """One value: its name on the arm, and how its numbers and its record become each other."""
 
     name: str
-    record: Callable[..., Message]
+    record: Callable[..., messages.Message]
     numbers: Callable[[Any], tuple[float, ...]]
 
 
-def _payload(mass: float, x: float, y: float, z: float) -> Message:
-    return PayloadInformation(mass, Position(x, y, z))
+def _payload(mass: float, x: float, y: float, z: float) -> messages.Message:
+    return messages.PayloadInformation(mass, messages.Position(x, y, z))
 
 
-def _of_payload(value: PayloadInformation) -> tuple[float, ...]:
-    center = value.payload_mass_center or Position()
+def _of_payload(value: messages.PayloadInformation) -> tuple[float, ...]:
+    center = value.payload_mass_center or messages.Position()
     return (value.payload_mass, center.x, center.y, center.z)
 
 
 def _speed(name: str, mode: ControlMode) -> Value:
-    return Value(name, lambda limit: TwistLinearSoftLimit(mode, limit), lambda value: (value.twist_linear_soft_limit,))
+    return Value(
+        name, lambda limit: messages.TwistLinearSoftLimit(mode, limit), lambda value: (value.twist_linear_soft_limit,)
+    )
 
 
 VALUES: dict[Slot, Value] = {
     ("payload_information", 0): Value("payload", _payload, _of_payload),
-    ("gravity_vector", 0): Value("gravity", GravityVector, lambda value: (value.x, value.y, value.z)),
+    ("gravity_vector", 0): Value("gravity", messages.GravityVector, lambda value: (value.x, value.y, value.z)),
     ("twist_linear_soft_limit", 2): _speed("speed_jog", ControlMode.CARTESIAN_JOYSTICK),
     ("twist_linear_soft_limit", 5): _speed("speed_move", ControlMode.CARTESIAN_TRAJECTORY),
     ("twist_linear_soft_limit", 12): _speed("speed_force", ControlMode.CARTESIAN_WAYPOINT_TRAJECTORY),
