@@ -116,7 +116,7 @@ class _Served:
         done, waiting = await asyncio.wait({online, ended}, return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
         for task in waiting:
             task.cancel()
-        return online in done
+        return online in done and online.exception() is None
 
     async def _look(self) -> None:
         stage, figures = self._stage, self._figures

@@ -3,6 +3,7 @@
 It asks the service as any client does, and reads the arms' own journal; it shares no code with what it judges.
 """
 
+import asyncio
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.campaigns.stage import ITEM, PATIENCE_S, TOO_FAST, Stage
 
 TOOK_EFFECT = ("applied", "rounded")
 PAGE = 500
+JUDGED_S = 900.0
 
 
 class Checker:
@@ -28,7 +30,11 @@ class Checker:
         self._last = {place: number for place, number, _ in stage.taken()}
 
     async def judge(self) -> None:
-        """Everything; the service has to be at rest and to take requests."""
+        """Everything; the service has to be at rest and to take requests, JUDGED_S at most."""
+        async with asyncio.timeout(JUDGED_S), self._stage.serving():
+            await self._judge_all()
+
+    async def _judge_all(self) -> None:
         eye, stage = self._stage.monitor, self._stage
         histories = {arm: await _history(eye, arm) for arm in stage.arms}
         events = {arm: await _events(eye, arm) for arm in stage.arms}

@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,9 +49,24 @@ class Figures:
         }
 
 
+class EndedError(Exception):
+    """The service ended by itself while somebody waited for it."""
+
+
+def leaves(group: BaseExceptionGroup[EndedError]) -> Iterator[EndedError]:
+    """The errors of a group and of the groups in it."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error
+
+
 def play(part: Coroutine[Any, Any, None], figures: Figures) -> None:
-    """Run a part of a campaign; that it stands still is wrong, too."""
+    """Run a part of a campaign; that it stands still, or the service ends by itself, is wrong, too."""
     try:
         asyncio.run(part)
+    except* EndedError as ended:
+        figures.wrong += map(str, leaves(ended))
     except* TimeoutError as late:
         figures.expect(False, f"stood still: {''.join(traceback.format_exception(late, limit=-2))[-1500:]}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.campaigns.checker import PAGE
 from tests.campaigns.defects import VARIABLE
 from tests.campaigns.figures import Figures, play
-from tests.campaigns.people import Document
+from tests.campaigns.people import Document, Told
 from tests.campaigns.places import folders
 from tests.campaigns.stage import ITEM, REST_S, Stage, Taken
 from tests.mosquitto import ROOT
@@ -69,11 +69,13 @@ class Drill:
         """Start the service on what was restored; its epoch, whatever it is."""
         starts = {told.document["start"] for told in self.stage.monitor.told if told.topic == "svc/main"}
         self.stage.start()
-        told = await self.stage.monitor.until(
-            lambda told: (
-                told.topic == "svc/main" and told.document["state"] == "online" and told.document["start"] not in starts
-            )
-        )
+
+        def wanted(told: Told) -> bool:
+            document = told.document if told.topic == "svc/main" else {}
+            return document.get("state") == "online" and document["start"] not in starts
+
+        async with asyncio.timeout(REST_S), self.stage.serving():
+            told = await self.stage.monitor.until(wanted)
         return int(told.document["epoch"])
 
     async def _command(self, name: str, copy: Path) -> tuple[int, str]:

@@ -14,6 +14,7 @@ import msgspec
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import JOURNAL, Entry
 from tests.campaigns.defects import VARIABLE
+from tests.campaigns.figures import EndedError
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.journey.processes import ServiceProcess
 from tests.mosquitto import Mosquitto, free_port
@@ -22,6 +23,8 @@ from tests.tcp_proxy import TcpProxy
 PATIENCE_S = 2.0
 """Without a reply for so long the same request is sent again, with the same id."""
 REST_S = 120.0
+_SAID = 1_000
+"""So much of the end of a log is shown."""
 MODES = {
     "CARTESIAN_JOYSTICK": 2, "CARTESIAN_TRAJECTORY": 5, "CARTESIAN_WAYPOINT_TRAJECTORY": 12,
 }  # fmt: skip
@@ -105,17 +108,37 @@ class Stage:
             self.server.stop()
 
     @contextlib.asynccontextmanager
-    async def load(self, pause_s: float = 0.02) -> AsyncIterator[None]:
-        """All users at work until the end of the block; then each still waits for its last reply, REST_S at most."""
+    async def load(self, pause_s: float = 0.02, *, may_end: bool = False) -> AsyncIterator[None]:
+        """All users at work until the end of the block; then each still waits for its last reply, REST_S at most.
+
+        Unless it `may_end`, the service has to live from then on until they have them.
+        """
         self._over.clear()
         async with asyncio.timeout(None) as bound, asyncio.TaskGroup() as tasks:
-            for person in self.users:
-                tasks.create_task(self._work(person, dice_of(self.dice.random()), pause_s))
+            working = [
+                tasks.create_task(self._work(person, dice_of(self.dice.random()), pause_s)) for person in self.users
+            ]
             try:
                 yield
             finally:
                 self._over.set()
                 bound.reschedule(asyncio.get_running_loop().time() + REST_S)
+            if not may_end:
+                async with self.serving():
+                    await asyncio.wait(working)
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """A block that waits for the service: EndedError in a group once that ended by itself with an error."""
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self._watch())
+            yield
+            watching.cancel()
+
+    async def _watch(self) -> None:
+        while (self.process.returncode or 0) <= 0:  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.1)
+        raise EndedError(f"the service ended with {self.process.returncode}: {self.process.log[-_SAID:]}")
 
     async def _work(self, person: Person, dice: random.Random, pause_s: float) -> None:
         mine: list[Asked] = []
@@ -150,13 +173,13 @@ class Stage:
         def wanted(document: Document) -> bool:
             return bool(document["state"] == "online" and document["epoch"] >= epoch)
 
-        async with asyncio.timeout(REST_S):
+        async with asyncio.timeout(REST_S), self.serving():
             told = await self.monitor.until(lambda told: told.topic == "svc/main" and wanted(told.document))
         return int(told.document["epoch"])
 
     async def rest(self) -> None:
         """Wait until nothing is pending on any arm and its documents tell its last event; REST_S at most."""
-        async with asyncio.timeout(REST_S):
+        async with asyncio.timeout(REST_S), self.serving():
             for arm in self.arms:
                 while not await self._is_quiet(arm):  # noqa: ASYNC110 - asked from outside
                     await asyncio.sleep(0.1)

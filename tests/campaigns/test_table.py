@@ -9,6 +9,8 @@ from tests.campaigns.table import CAMPAIGNS
 from tests.mosquitto import ROOT
 
 pytestmark = pytest.mark.timeout(300)
+SEEDS = (1, 2, 3)
+"""A control that chance let pass is tried again so often."""
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
@@ -22,7 +24,7 @@ def test_nothing_is_wrong(name: str) -> None:
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_its_defect_is_found(name: str) -> None:
     row = CAMPAIGNS[name]
-    assert row.run(row.short, 1, row.control).wrong
+    assert any(row.run(row.short, seed, row.control).wrong for seed in SEEDS)
 
 
 def test_every_defect_belongs_to_a_campaign() -> None:

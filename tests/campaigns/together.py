@@ -8,9 +8,8 @@ from pathlib import Path
 
 from tests.campaigns.checker import Checker
 from tests.campaigns.figures import Figures, play
-from tests.campaigns.people import Person
 from tests.campaigns.places import folders
-from tests.campaigns.stage import Stage
+from tests.campaigns.stage import REST_S, Stage
 
 TOGETHER = 25
 """So many harms meet one stage, then everything is judged."""
@@ -84,16 +83,17 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
                 await harm(stage)
                 figures.count(harm.__name__.strip("_").replace("_", " "))
                 figures.trials += 1
-        await _calm(stage.monitor, stage.arms)
+        async with asyncio.timeout(REST_S), stage.serving():
+            await _calm(stage)
         await stage.rest()
         await Checker(stage, figures, forgetful=True).judge()
         figures.expect(await stage.process.stop() == 0, "the service did not end cleanly")
 
 
-async def _calm(person: Person, arms: list[str]) -> None:
+async def _calm(stage: Stage) -> None:
     """No arm has a fault any longer."""
-    for arm in arms:
-        await person.call(arm, "SimFault", {"fault": "none"})
+    for arm in stage.arms:
+        await stage.monitor.call(arm, "SimFault", {"fault": "none"})
 
 
 def run(trials: int, seed: int, defect: str = "") -> Figures:

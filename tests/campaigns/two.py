@@ -73,7 +73,7 @@ class Pair:
 async def _later(pair: Pair) -> None:
     pair.stage.start()
     await pair.stage.online(1)
-    async with pair.stage.load():
+    async with pair.stage.load(may_end=True):
         await asyncio.sleep(0.5)
         pair.start_second()
         await pair.one_ended()
@@ -84,7 +84,7 @@ async def _at_once(pair: Pair) -> None:
     pair.stage.start()
     pair.start_second()
     await pair.one_ended()
-    async with pair.stage.load():
+    async with pair.stage.load(may_end=True):
         await asyncio.sleep(1.0)
 
 
@@ -93,7 +93,7 @@ async def _frozen(pair: Pair) -> None:
     stage = pair.stage
     stage.start()
     await stage.online(1)
-    async with stage.load():
+    async with stage.load(may_end=True):
         await asyncio.sleep(0.5)
     await asyncio.sleep(0.5)  # everything that was asked is acknowledged
     pair.one.signal(signal.SIGSTOP)
@@ -107,7 +107,7 @@ async def _frozen(pair: Pair) -> None:
             await asyncio.sleep(0.1)
     pair.one.signal(signal.SIGCONT)
     await pair.one_ended()
-    async with stage.load():
+    async with stage.load(may_end=True):
         await asyncio.sleep(0.5)
 
 
