@@ -1,16 +1,20 @@
-"""Replies and events as plain documents, keys in the order of the protocol."""
+"""Replies and events as documents, keys in the order of the protocol."""
 
 from typing import Any
 
-from schema.codecs.plain import bare, to_plain
+from schema.codecs.parts import PLAIN, Parts
 from schema.codecs.scalars import write_limit
 from schema.codecs.times import format_time
-from schema.envelope import ErrorBody, Event, EventChange, Plain, Reply, Violation, Warned
-from schema.messages import Message
+from schema.enums import ControlConfigurationEvent, ControlMode
+from schema.envelope import ErrorBody, Event, EventChange, Reply, Violation, Warned
+from schema.messages import ControlConfigurationNotification, ControlModeNotification, Message
+
+_EVENTS: dict[int, str] = {event.value: event.name for event in ControlConfigurationEvent}
+_MODES: dict[int, str] = {mode.value: mode.name for mode in ControlMode}
 
 
-def reply_document(reply: Reply) -> dict[str, Any]:
-    """The document of a reply; what is not set is left out."""
+def reply_document(reply: Reply, parts: Parts = PLAIN) -> dict[str, Any]:
+    """The document of a reply, its values as `parts` make them; what is not set is left out."""
     document: dict[str, Any] = {
         "id": reply.id,
         "arm": reply.arm,
@@ -20,13 +24,14 @@ def reply_document(reply: Reply) -> dict[str, Any]:
         "final": reply.final,
     }
     if reply.ok:
-        document["result"] = _result(reply.result)
+        result = reply.result
+        document["result"] = parts[type(result)](result, "") if isinstance(result, Message) else result or {}
     if reply.error is not None:
         document["error"] = error_document(reply.error)
     document["rev"] = reply.rev
     document["seq"] = reply.seq
     document["at"] = format_time(reply.at_us)
-    document["warnings"] = [_warning(warning) for warning in reply.warnings]
+    document["warnings"] = [_warning(warning) for warning in reply.warnings] if reply.warnings else []
     if reply.duplicate or reply.in_force is not None:
         document["duplicate"] = reply.duplicate
     if reply.in_force is not None:
@@ -34,18 +39,12 @@ def reply_document(reply: Reply) -> dict[str, Any]:
     if reply.reported_at_us:
         document["reported_at"] = format_time(reply.reported_at_us)
     if reply.desired is not None:
-        document["desired"] = to_plain(reply.desired)
+        document["desired"] = parts[type(reply.desired)](reply.desired, "")
     if reply.pending_rev:
         document["pending_rev"] = reply.pending_rev
     if reply.mode_seen_at_us:
         document["mode_seen_at"] = format_time(reply.mode_seen_at_us)
     return document
-
-
-def _result(result: Message | dict[str, Any] | None) -> dict[str, Any]:
-    if result is None:
-        return {}
-    return to_plain(result) if isinstance(result, Message) else result
 
 
 def error_document(error: ErrorBody) -> dict[str, Any]:
@@ -87,8 +86,11 @@ def _warning(warning: Warned) -> dict[str, Any]:
     return {"name": warning.name, "message": warning.message}
 
 
-def event_document(event: Event) -> dict[str, Any]:
-    """The document of an event; `notification` and `change` are null where there is none."""
+def event_document(event: Event, parts: Parts = PLAIN) -> dict[str, Any]:
+    """The document of an event, its values as `parts` make them.
+
+    `notification` and `change` are null where there is none.
+    """
     document: dict[str, Any] = {
         "arm": event.arm,
         "epoch": event.epoch,
@@ -104,8 +106,8 @@ def event_document(event: Event) -> dict[str, Any]:
     by = event.by
     document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
     document["event"] = event.event
-    document["notification"] = None if event.notification is None else to_plain(event.notification)
-    document["change"] = None if event.change is None else _change(event.change)
+    document["notification"] = _notification(event.notification, parts)
+    document["change"] = None if event.change is None else _change(event.change, parts)
     if event.reason:
         document["reason"] = event.reason
     if event.denied is not None:
@@ -113,14 +115,28 @@ def event_document(event: Event) -> dict[str, Any]:
     return document
 
 
-def _change(change: EventChange) -> dict[str, Any]:
-    document: dict[str, Any] = {"item": change.item}
-    if change.slot:
-        document["slot"] = change.slot
-    document["before"] = _value(change.before, change.value_field)
-    document["after"] = _value(change.after, change.value_field)
+def _notification(note: Message | None, parts: Parts) -> Any:
+    """A notification; its time, which no other has, is no part that is remembered."""
+    if isinstance(note, ControlConfigurationNotification):
+        document: dict[str, Any] = {"event": _EVENTS.get(note.event, note.event)}
+    elif isinstance(note, ControlModeNotification):
+        document = {"control_mode": _MODES.get(note.control_mode, note.control_mode)}
+    else:
+        return parts[type(note)](note, "")
+    if note.timestamp is not None:
+        document["timestamp"] = {"sec": note.timestamp.sec, "usec": note.timestamp.usec}
+    if note.user_handle is not None:
+        document["user_handle"] = parts[type(note.user_handle)](note.user_handle, "")
+    if note.connection is not None:
+        document["connection"] = parts[type(note.connection)](note.connection, "")
     return document
 
 
-def _value(value: Message | Plain, value_field: str) -> Any:
-    return bare(value, value_field) if isinstance(value, Message) else value
+def _change(change: EventChange, parts: Parts) -> dict[str, Any]:
+    document: dict[str, Any] = {"item": change.item}
+    if change.slot:
+        document["slot"] = change.slot
+    before, after, field = change.before, change.after, change.value_field
+    document["before"] = parts[type(before)](before, field) if isinstance(before, Message) else before
+    document["after"] = parts[type(after)](after, field) if isinstance(after, Message) else after
+    return document

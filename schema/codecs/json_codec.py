@@ -9,12 +9,16 @@ import msgspec
 from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
+from schema.codecs.parts import encoded_parts
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.quick import JSON, is_countable_json, whole_reader
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
 from schema.envelope import RequestEnvelope
 from schema.messages import Message
 
+_encode = msgspec.json.Encoder().encode
+JSON_PARTS = encoded_parts(_encode)
+"""Values as they stand in documents that are encoded as JSON."""
 _PADDING = b" \t\r\n\0"
 
 
@@ -85,7 +89,7 @@ class JsonCodec(PlainCodec):
     content_type = "application/json"
 
     def __init__(self) -> None:
-        super().__init__(msgspec.json.Encoder().encode)
+        super().__init__(_encode, JSON_PARTS)
 
     def decode_request(self, payload: bytes) -> RequestEnvelope:
         """The envelope of a payload; white space and NULs after the document are cut (`padded`).

@@ -9,6 +9,7 @@ import msgspec
 from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
+from schema.codecs.parts import encoded_parts
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.quick import MSGPACK, whole_reader
 from schema.codecs.tree import check_tree
@@ -77,7 +78,8 @@ class MsgpackCodec(PlainCodec):
     content_type = "application/msgpack"
 
     def __init__(self) -> None:
-        super().__init__(msgspec.msgpack.Encoder().encode)
+        encode = msgspec.msgpack.Encoder().encode
+        super().__init__(encode, encoded_parts(encode))
 
     def decode_request(self, payload: bytes) -> RequestEnvelope:
         """The envelope of a payload.

@@ -37,9 +37,15 @@ def bare(record: Message | None, value_field: str) -> Any:
         return None
     if not value_field:
         return to_plain(record)
-    convert = dict(_writers(type(record)))[value_field]
+    convert = _writer_of(type(record), value_field)
     value = getattr(record, value_field)
     return value if convert is None else convert(value)
+
+
+@cache
+def _writer_of(cls: type[Message], name: str) -> Convert | None:
+    """How to write the value of one field."""
+    return dict(_writers(cls))[name]
 
 
 def from_plain(mapping: object, cls: type[Message], path: str = "") -> Message:

@@ -6,6 +6,7 @@ from typing import Any
 
 from schema.codecs.documents import event_document, reply_document
 from schema.codecs.faults import FaultError, quote
+from schema.codecs.parts import Parts
 from schema.codecs.plain import from_plain
 from schema.codecs.tree import check_tree
 from schema.envelope import Event, Reply
@@ -14,10 +15,11 @@ from schema.messages import Message
 
 
 class PlainCodec:
-    """Everything but the bytes of a request; `encode` makes the bytes of a document."""
+    """Everything but the bytes of a request; `encode` makes the bytes of a document, `parts` are made by it."""
 
-    def __init__(self, encode: Callable[[Any], bytes]) -> None:
+    def __init__(self, encode: Callable[[Any], bytes], parts: Parts) -> None:
         self._encode = encode
+        self._parts = parts
 
     def decode_params(self, raw: object, cls: type[Message]) -> Message:
         """The message of the params of an envelope; None is the empty message.
@@ -37,11 +39,11 @@ class PlainCodec:
 
     def encode_reply(self, reply: Reply) -> bytes:
         """The payload of a reply."""
-        return self._encode(reply_document(reply))
+        return self._encode(reply_document(reply, self._parts))
 
     def encode_event(self, event: Event) -> bytes:
         """The payload of an event."""
-        return self._encode(event_document(event))
+        return self._encode(event_document(event, self._parts))
 
     def encode_document(self, document: dict[str, Any]) -> bytes:
         """The payload of a plain document."""

@@ -10,6 +10,7 @@ from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
+from schema.codecs.parts import Parts
 from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
@@ -225,7 +226,15 @@ def _message_bytes(value: Message | Plain) -> bytes:
         return b""
     if not isinstance(value, Message):
         return _encode_json(value)
+    part: bytes = _PARTS[type(value)](value, "")
+    return part
+
+
+def _part(value: Message, _value_field: str) -> bytes:
     return encode_message(value) if type(value) in MESSAGES else _encode_json(to_plain(value))
+
+
+_PARTS = Parts(_part)
 
 
 def _warning(warning: Warned) -> wire.Warning:

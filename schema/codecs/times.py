@@ -20,8 +20,8 @@ def _second(seconds: int) -> str:
 
 def format_time(time_us: int) -> str:
     """RFC 3339 UTC with microseconds: `2026-11-30T09:12:04.512345Z`."""
-    seconds, micros = divmod(time_us, _SECOND)
-    return f"{_second(seconds)}.{micros:06d}Z"
+    seconds = time_us // _SECOND
+    return f"{_second(seconds)}.{time_us - seconds * _SECOND:06d}Z"
 
 
 def parse_time(text: str) -> int:

@@ -4,12 +4,13 @@ import msgspec
 import pytest
 
 from schema.codecs.faults import FaultError
+from schema.codecs.parts import PLAIN
 from schema.codecs.plain_codec import PlainCodec, plain_params, readable_id, unique_pairs
 from schema.errors import BrokerError
 from schema.messages import Position
 from tests.schema.codecs import cases
 
-CODEC = PlainCodec(msgspec.json.encode)
+CODEC = PlainCodec(msgspec.json.encode, PLAIN)
 
 
 def test_params_of_a_message() -> None:
