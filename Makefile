@@ -1,11 +1,11 @@
-# demo, test, check, bench: each sets up what it needs, once: .venv, made by the python3 found (3.11 or newer), and for
+# demo, test, check, bench, site: each sets up what it needs, once: .venv, made by the python3 found (3.11 or newer), and for
 # the tests .venv-ros, where the ROS library is kept apart from everything else.
 PYTHON ?= python3
 VENV := .venv
 ROS_VENV := .venv-ros
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench
+.PHONY: demo test check bench site
 demo: $(VENV)/.ready
 	$(VENV)/bin/armbroker demo
 
@@ -15,6 +15,9 @@ test: $(VENV)/.ready-dev $(ROS_VENV)/.ready
 
 check: $(VENV)/.ready-dev
 	scripts/check
+
+site: $(VENV)/.ready-dev
+	$(VENV)/bin/mkdocs build --strict
 
 bench: $(VENV)/.ready-dev $(ROS_VENV)/.ready
 	for each in bench/*.py; do echo "== $$each" && $(VENV)/bin/python "$$each" || exit; done

@@ -1,24 +1,24 @@
-"""The transcripts of README and docs/stock_clients.md are what stock clients print."""
+"""The transcripts of README and docs/ are what the commands print."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.journey.transcript import Step, normalised, parse, plant_of_transcript, run_until
+from tests.journey.transcript import Step, normalised, parse, plant_of_transcript, plant_of_trial, run_until
 from tests.mosquitto import ROOT
 
 TRANSCRIPT = ROOT / "docs" / "stock_clients.md"
-PAGES = (ROOT / "README.md", TRANSCRIPT)
+PAGES = {
+    ROOT / "README.md": plant_of_transcript,
+    TRANSCRIPT: plant_of_transcript,
+    ROOT / "docs" / "tutorial.md": plant_of_trial,
+    ROOT / "docs" / "howto_operator.md": plant_of_trial,
+    ROOT / "docs" / "howto_planner.md": plant_of_trial,
+    ROOT / "docs" / "howto_plc.md": plant_of_transcript,
+}
+"""Each page with commands, and where they run."""
 README_BYTES = 6_144
-
-
-@pytest.fixture
-def environment() -> Iterator[dict[str, str]]:
-    """The environment of the commands, on a plant that nobody used."""
-    with plant_of_transcript() as variables:
-        yield variables
 
 
 def is_printed(wanted: str, now: str, _before: str) -> bool:
@@ -27,13 +27,14 @@ def is_printed(wanted: str, now: str, _before: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_transcript_is_what_is_printed(page: Path, environment: dict[str, str]) -> None:
+def test_the_transcript_is_what_is_printed(page: Path) -> None:
     steps = parse(page.read_text())
     assert steps
-    for step in steps:
-        wanted = normalised(step.printed)
-        printed = run_until(step, environment, partial(is_printed, wanted))
-        assert normalised(printed) == wanted, step.command
+    with PAGES[page]() as environment:
+        for step in steps:
+            wanted = normalised(step.printed)
+            printed = run_until(step, environment, partial(is_printed, wanted))
+            assert normalised(printed) == wanted, step.command
 
 
 @pytest.mark.parametrize(

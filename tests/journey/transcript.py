@@ -1,9 +1,11 @@
 """Runs the console blocks of a document under the shipped MQTT configuration.
 
-`python -m tests.journey.transcript FILE` writes what the commands print into the file.
+`python -m tests.journey.transcript FILE` writes what the commands print into the file; `--trial` on the plant of the
+tutorial.
 
 In a block marked `console`, a line that begins with `$ ` is a command for bash (continued while it ends with a
-backslash), the lines below are what it prints. `$ALICE` and `$BOB` hold the address and login of a user.
+backslash), the lines below are what it prints. `$ALICE` and `$BOB` hold the address and login of a user; `armbroker` is
+in the path, and speaks for alice.
 """
 
 import operator
@@ -14,23 +16,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from broker.publish.contents import NAMES
 from tests.journey.running import RunningService, settings_of
-from tests.mosquitto import make_plant
+from tests.mosquitto import ROOT, Mosquitto, make_plant
 
 PROMPT, FENCE, CONSOLE = "$ ", "```", "```console"
 COMMAND_S, DOCUMENT_S, PAUSE_S = 30.0, 5.0, 0.2
-DOCUMENT = "/v1/state/"
-"""A command with this in it shows a retained document, which follows its event a little later."""
+LOOKING = ("/v1/state/", " Get", " Explain")
+"""A command with one of these in it looks at what follows a change a little later, and may look again."""
 VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
     (re.compile(r'"(sec|usec)":\d+'), r'"\1":0'),
+    (re.compile(r"(?m)^\d\d:\d\d:\d\d\.\d{3} "), "TIME "),
+    (re.compile(r" id [0-9a-f]{8}-000001\b"), " id ID"),
 )
-"""What differs from run to run: times, and the same as the two numbers of a notification."""
+"""What differs from run to run: times, the same as the two numbers of a notification, ids of the command line."""
 
 
 class Step(NamedTuple):
@@ -95,7 +99,33 @@ def plant_of_transcript() -> Iterator[dict[str, str]]:
                 f"mosquitto_sub {logins['BOB']} -i bob-ready -q 1 -C {len(NAMES)} -W 30 -t armbroker/v1/state/r12/+"
             )
             subprocess.run(documents.split(), check=True, stdout=subprocess.DEVNULL)
-            yield os.environ | logins
+            secret.write_text(server.passwords["alice"])
+            yield os.environ | logins | commands_of(server.url) | {"ARMBROKER_MQTT_PASSWORD_FILE": str(secret)}
+        finally:
+            service.stop()
+            server.stop()
+
+
+def commands_of(url: str) -> dict[str, str]:
+    """The variables by which `armbroker` is found, and finds its server."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "PYTHONPATH": str(ROOT), "ARMBROKER_MQTT_URL": url, "ARMBROKER_MQTT_USER": "alice"}
+
+
+@contextmanager
+def plant_of_trial() -> Iterator[dict[str, str]]:
+    """A service as the tutorial starts it, on a Mosquitto that proves no name; the environment of the commands."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        server = Mosquitto(folder).start()
+        arms = [f"sim-{number:04}" for number in range(3)]
+        service = RunningService(settings_of(server.url, "armbroker", folder / "data", arms)).start()
+        try:
+            documents = (
+                f"mosquitto_sub -p {server.port} -q 1 -C {len(arms) * len(NAMES)} -W 30 -t armbroker/v1/state/+/+"
+            )
+            subprocess.run(documents.split(), check=True, stdout=subprocess.DEVNULL)
+            yield os.environ | commands_of(server.url)
         finally:
             service.stop()
             server.stop()
@@ -117,22 +147,24 @@ def run(step: Step, environment: dict[str, str]) -> str:
 
 
 def run_until(step: Step, environment: dict[str, str], expected: Callable[[str, str], bool]) -> str:
-    """What a command prints; one that shows a document is repeated, for a while, until it prints what is expected.
+    """What a command prints; one that only looks is repeated, for a while, until it prints what is expected.
 
     `expected` gets what was printed now and the time before.
     """
     printed, before = run(step, environment), ""
     deadline = time.monotonic() + DOCUMENT_S
-    while DOCUMENT in step.command and not expected(printed, before) and time.monotonic() < deadline:
+    while (
+        any(word in step.command for word in LOOKING) and not expected(printed, before) and time.monotonic() < deadline
+    ):
         time.sleep(PAUSE_S)
         printed, before = run(step, environment), printed
     return printed
 
 
-def rewritten(text: str) -> str:
+def rewritten(text: str, plant: Callable[[], AbstractContextManager[dict[str, str]]]) -> str:
     """The document with what its commands print now."""
     steps = parse(text)
-    with plant_of_transcript() as environment:
+    with plant() as environment:
         printed = iter([run_until(step, environment, operator.eq) for step in steps])
     lines: list[str] = []
     going_on = False
@@ -146,5 +178,6 @@ def rewritten(text: str) -> str:
 
 
 if __name__ == "__main__":
+    trial = "--trial" in sys.argv
     path = Path(sys.argv[1])
-    path.write_text(rewritten(path.read_text()))
+    path.write_text(rewritten(path.read_text(), plant_of_trial if trial else plant_of_transcript))
