@@ -10,6 +10,7 @@ import structlog
 
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkError, LinkUnreachableError
+from broker.metrics.endpoint import Watch, listening
 from broker.presence.rivals import SecondServiceError
 from broker.reload import Reload, Reread
 from broker.server_wait import Server
@@ -72,13 +73,19 @@ async def serve(
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
-        return await _serve(reload, clock or Clock(), stop, how)
+        watch = Watch()
+        async with listening(settings.metrics, watch):
+            return await _serve(reload, clock or Clock(), stop, how, watch)
+    except SettingsError as error:
+        why = str(error)
+        log.error("run_ended", why=why, error=type(error).__name__)  # noqa: TRY400 - the text says it all
+        return EXIT_FAILED
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
 
 
-async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
+async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start, watch: Watch) -> int:
     told = ""
     while not stop.is_set():
         reload.serving = False
@@ -87,7 +94,7 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             await Server(reload.settings.mqtt.url, how.supervisor).there(stop)
             if stop.is_set():
                 break
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload, watch))
         if cause is None:
             continue
         if str(cause) != told:
@@ -142,7 +149,12 @@ def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
 
 
 async def run_once(
-    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
+    settings: Settings,
+    clock: Clock,
+    stop: asyncio.Event,
+    how: Start = PLAIN,
+    reload: Reload | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """One run on what the store holds, until `stop`, a failure, or settings of `reload` that ask for another run.
 
@@ -164,6 +176,8 @@ async def run_once(
             service = Service(
                 settings, store, loaded, clock, tasks, accept_lost=how.accept_lost, take_over=how.take_over
             )
+            if watch is not None:
+                watch.reading = service.reading
             reloading: asyncio.Task[None] | None = None
             ends = (stop,) if reload is None else (stop, reload.anew)
             try:
@@ -172,6 +186,8 @@ async def run_once(
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(ends, store.failed, crashed)
             finally:
+                if watch is not None:
+                    watch.reading = None
                 if reloading is not None:
                     reloading.cancel()
                     await asyncio.wait([reloading])

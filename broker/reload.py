@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 Reread = Callable[[int], CheckedFleet]
 """Reads the settings and all that they name, at a service time in µs; raises SettingsError."""
-AT_START = ("root", "instance", "mqtt", "store")
+AT_START = ("root", "instance", "mqtt", "store", "metrics")
 """Settings and tables that count from the next start on."""
 
 

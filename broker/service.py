@@ -31,6 +31,8 @@ from broker.fleet_change import FleetChange, Parts
 from broker.link.clients import make_link as make_real_link
 from broker.link.device_bus import MqttDeviceBus, bus_config
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink
+from broker.metrics.figures import Parts as Watched
+from broker.metrics.figures import Reading
 from broker.presence.client_id import client_id_of, earlier_client_id, secret_of
 from broker.presence.document import OFFLINE, ONLINE
 from broker.presence.identity import Identity
@@ -112,6 +114,16 @@ class Service:
         self._authorities = self._access.authorities
         self._readback = self._readback_of()
         self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
+        self.reading = self._reading()
+
+    def _reading(self) -> Reading:
+        parts = Watched(
+            self._settings, self.sessions, self._ledger, self._replies, self._stage_1.turnstile, self._presence,
+            self._link, self._bus, self._clock.now_us(),
+        )  # fmt: skip
+        self._presence.before_beat = (reading := Reading(parts)).count_arms
+        self._presence.identity.metrics = reading.summary
+        return reading
 
     def _readback_of(self) -> ReadBack:
         read = partial(reading_link, self._make_link, self._link_config(), self._topics)
@@ -217,6 +229,7 @@ class Service:
             ("each hour", each_hour(self._store, self._clock, self._readback)),
             ("attend", attend(supervisor, self._stage_1.turnstile.turn, self._status)),
         ))  # fmt: skip
+        self.reading.serving = True
 
     def _status(self) -> str:
         """What the service does, for people."""

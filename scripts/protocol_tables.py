@@ -153,6 +153,7 @@ SERVICE: Texts = {
     "start": "a random id of this start",
     "counters": "what was counted since the start; names below",
     "clock": "`{state, seconds}`: `ok`, or how far the clock is from what can be right",
+    "metrics": "while `online`: the numbers of metrics.md by name, those with several labels by one of them",
     "passed": "the last it says before it goes, when another takes over",
     "take_over": "it was started to take over from another",
 }

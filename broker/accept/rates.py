@@ -126,6 +126,10 @@ class Rates:
             budgets[name] = budget = Bucket(EXEMPT_BURST, now_s)
         return budget.take(EXEMPT_RATE, EXEMPT_BURST, now_s)
 
+    def held(self, now_s: float) -> int:
+        """How many users are held to little."""
+        return sum(account.held_until_s > now_s for account in self._accounts.values())
+
     def answers(self, user: str, now_s: float) -> bool:
         """Whether one more refusal of a user is answered."""
         return self._account(user, now_s).answers.take(ANSWER_RATE, ANSWER_BURST, now_s)

@@ -79,6 +79,16 @@ class Turnstile:
         self._asked: Callable[[], None] | None = None
         self._taken_before = -1
 
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """Requests that wait for their turn, and bytes of their payloads."""
+        return len(self._shares), self._bytes
+
+    @property
+    def held(self) -> int:
+        """Users who are held to little because they ask for more than the service can do."""
+        return self._rates.held(self._clock.monotonic())
+
     async def run(self) -> None:
         """Take messages in until the link is closed."""
         async for batch in self._intake.batches():

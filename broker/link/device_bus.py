@@ -111,6 +111,11 @@ class MqttDeviceBus:
 
     # ------------------------------------------------------------------ for the service
 
+    @property
+    def link(self) -> MqttLink | None:
+        """Its connection, where one was needed."""
+        return self._link
+
     async def open(self) -> None:
         """Connect, if anybody listens; from now on a first listener connects.
 

@@ -1,16 +1,19 @@
 """One start of the service: its name, and the document that tells of it."""
 
 import secrets
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from broker.clock import Clock
 from broker.counters import Counters
-from broker.presence.document import STARTING
+from broker.presence.document import ONLINE, STARTING
 from broker.version import service_version
 from schema.codecs import CODECS
 from schema.codecs.times import format_time
 
 JSON = CODECS["application/json"]
+LARGEST = sys.maxsize
 
 
 class Identity:
@@ -27,6 +30,8 @@ class Identity:
         self.take_over = take_over
         self.seen_us = 0
         """The `seen_at` of the last document."""
+        self.metrics: Callable[[], dict[str, Any]] | None = None
+        """What the document tells while the service is online; set by the composition root."""
         self._clock, self._counters = clock, counters
 
     def document(self, state: str) -> dict[str, Any]:
@@ -44,8 +49,14 @@ class Identity:
         }
         if state == STARTING:
             document |= {"passed": self.passed, "take_over": self.take_over}
+        elif state == ONLINE and self.metrics is not None:
+            document["metrics"] = self.metrics()
         return document
 
-    def payload(self, state: str) -> bytes:
-        """The document as it is published."""
-        return JSON.encode_document(self.document(state))
+    def payload(self, state: str, most: int = LARGEST) -> bytes:
+        """The document as it is published: without metrics where it would have more bytes."""
+        document = self.document(state)
+        payload = JSON.encode_document(document)
+        if len(payload) > most and document.pop("metrics", None) is not None:
+            return JSON.encode_document(document)
+        return payload

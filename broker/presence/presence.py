@@ -6,7 +6,7 @@ requests wait on the first connection.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import structlog
@@ -29,6 +29,8 @@ DOUBT_S = 10.0
 """After standing still for so long the service makes sure that no other took its place; less than PATIENCE_S."""
 ROUND_TRIP_S = 10.0
 """How long our own document may take to come back."""
+OVERHEAD = 64
+"""Bytes of a packet beside topic and payload, at most."""
 GOODBYE_S = 1.0
 RETRY_MAX_S = 1.0
 
@@ -50,10 +52,12 @@ class Presence:
         self._clock = clock
         self.pulse.on_still.append(self._on_still)
         self._rivals = Rivals(identity, known)
+        self.before_beat: Callable[[], Awaitable[None]] = _nothing
+        """What is done before our document is told anew; set by the composition root."""
         self._state = STARTING
         self._told_us, self._told_s = 0, 0.0
-        self.round_trips, self.heard_s = Histogram(), 0.0
-        """How long our documents took from us to the MQTT server and back, and when one came back last (monotonic)."""
+        self.round_trips, self.heard_s = Histogram(), clock.monotonic()
+        """How long our documents took to the MQTT server and back, and when one was back last (monotonic)."""
         self._link: MqttLink | None = None
         self._main: MqttLink | None = None
         self._heard_us = 0
@@ -68,6 +72,11 @@ class Presence:
     def highest_epoch(self) -> int:
         """The highest epoch of another start in any document seen: ours has to be higher."""
         return self._rivals.highest_epoch
+
+    @property
+    def link(self) -> MqttLink | None:
+        """Our own connection, while there is one."""
+        return self._link
 
     def will(self) -> Will:
         """What the MQTT server says when the connection of the requests is gone."""
@@ -201,7 +210,7 @@ class Presence:
         return self._told_us
 
     def _publish(self, link: MqttLink, state: str) -> Receipt | None:
-        payload = self.identity.payload(state)
+        payload = self.identity.payload(state, link.max_packet - OVERHEAD - len(self._topic))
         with contextlib.suppress(LinkError):
             return link.publish(self._topic, payload, retain=True, content_type=JSON.content_type)
         return None
@@ -281,6 +290,7 @@ class Presence:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(self.beat_s)
+            await self.before_beat()
             self.tell()
 
     async def _make_sure(self) -> None:
@@ -298,6 +308,10 @@ class Presence:
     def _blind(self) -> None:
         topic = self._topics.service("+")
         log.error("other_services_not_seen", why=f"our own document did not come back: may our user read {topic}?")
+
+
+async def _nothing() -> None:
+    """Do nothing."""
 
 
 async def _done(receipt: Receipt | None) -> None:

@@ -92,15 +92,20 @@ def _mode(session: ArmSession) -> dict[str, Any]:
     return document
 
 
+def presence_word(session: ArmSession) -> str:
+    """Whether an arm is there, as its presence says: online, offline, held, unknown."""
+    state = session.state
+    if state.held:
+        return "held"
+    if state.online:
+        return "online"
+    return "offline" if session.met else "unknown"
+
+
 def _presence(session: ArmSession) -> dict[str, Any]:
     state = session.state
-    word = "online" if state.online else "offline"
-    if state.held:
-        word = "held"
-    elif not state.online and not session.met:
-        word = "unknown"
     document: dict[str, Any] = {
-        "state": word,
+        "state": presence_word(session),
         "ready": state.online and state.ready and not state.held,
         "since": format_time(session.since_us),
         "adapter": state.adapter,

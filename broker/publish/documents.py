@@ -135,6 +135,12 @@ class Documents:
         self._look_at(self._loop.time())
 
     @property
+    def waiting(self) -> tuple[int, float]:
+        """How many documents that changed were not sent yet, and for how many seconds the next has been due."""
+        due = self._agenda.next_due()
+        return len(self._agenda), 0.0 if due is None else max(0.0, self._loop.time() - due)
+
+    @property
     def settled(self) -> bool:
         """Whether everything retained is as the arms are, as far as this is known here."""
         return self._comparison is None and not len(self._agenda) and not self._held

@@ -44,6 +44,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     yield from client_faults(settings)
     yield from lock_faults(settings)
     yield from _rate_faults(settings)
+    yield from _metrics_faults(settings)
     if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
         text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
         yield Fault(("sim", "latency_ms"), text)
@@ -93,6 +94,22 @@ def _rate_faults(settings: Settings) -> Iterator[Fault]:
             yield Fault((*path, "rate"), f"{where}.rate: {rate:g} is not between 0 (without bound) and {MOST_RATE:,}")
         if burst is not None and not 1 <= burst <= MOST_RATE:
             yield Fault((*path, "burst"), f"{where}.burst: {burst:g} is not between 1 and {MOST_RATE:,}")
+
+
+def _metrics_faults(settings: Settings) -> Iterator[Fault]:
+    metrics, path = settings.metrics, ("metrics", "listen")
+    if not metrics.listen:
+        return
+    try:
+        host, _ = metrics.address
+    except SettingsError as error:
+        yield Fault(path, str(error))
+        return
+    if not metrics.allow_remote and not _LOOPBACK.match(host):
+        text = (
+            f"metrics.listen: {host!r} is not on loopback, and nobody is asked who he is: metrics tell users and arms"
+        )
+        yield Fault(path, f"{text}. Write 127.0.0.1, or set metrics.allow_remote = true")
 
 
 def _default_faults(settings: Settings) -> Iterator[Fault]:

@@ -20,6 +20,8 @@ REAPPLY = "reapply"
 MQTT_CLIENTS = ("own", "mqttium")
 DRIFTS = ("report", REAPPLY)
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LARGEST_PORT = 65_535
+_LISTEN = re.compile(r"(\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9.-]+)):(?P<port>\d{1,5})\Z")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)\Z")
 _UNITS_US = {"ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
@@ -82,6 +84,30 @@ class RateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rate: float = 2000.0
     burst: float = 1000.0
+
+
+class MetricsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where `/metrics`, `/healthz` and `/readyz` are answered: `host:port` (port 0: any), or nowhere.
+
+    They say who asks for what, and are shown to everybody who can connect: an address that is not on loopback needs
+    `allow_remote`.
+    """
+
+    listen: str = ""
+    allow_remote: bool = False
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port.
+
+        Raises:
+            SettingsError: they cannot be read.
+        """
+        found = _LISTEN.match(self.listen)
+        if found is None or int(found["port"]) > LARGEST_PORT:
+            text = "is no host:port; write for example 127.0.0.1:9464 or [::1]:9464"
+            raise SettingsError(f"metrics.listen: {self.listen!r} {text}")
+        return found["six"] or found["host"], int(found["port"])
 
 
 class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,6 +194,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rates: RateSettings = RateSettings()
     clients: dict[str, ClientSettings] = {}
     locks: LockSettings = LockSettings()
+    metrics: MetricsSettings = MetricsSettings()
     arm_defaults: ArmDefaults = ArmDefaults()
     arm: tuple[ArmSettings, ...] = ()
 

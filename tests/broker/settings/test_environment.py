@@ -59,11 +59,11 @@ def test_a_variable_of_a_table_that_the_file_spoils_is_left_to_the_file(tmp_path
 
 
 def test_variables_that_give_no_setting_are_told(tmp_path: Path) -> None:
-    environment = {"ARMBROKER_MQTT_ULR": "x", "armbroker_root": "y", "ARMBROKER_XYZ_NOTHING_ALIKE": "", "ARMS": "z"}
+    environment = {"ARMBROKER_MQTT_ULR": "x", "armbroker_root": "y", "ARMBROKER_QQQQQQQQQQQQQQ": "", "ARMS": "z"}
     assert strays(environment) == [
         "ARMBROKER_MQTT_ULR: no such setting; did you mean 'ARMBROKER_MQTT_URL'?",
         "armbroker_root: no such setting; did you mean 'ARMBROKER_ROOT'?",
-        "ARMBROKER_XYZ_NOTHING_ALIKE: no such setting",
+        "ARMBROKER_QQQQQQQQQQQQQQ: no such setting",
     ]
     assert look_at(settings_file(tmp_path), environment).doubts[:3] == tuple(strays(environment))
 

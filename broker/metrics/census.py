@@ -1,0 +1,73 @@
+"""The arms counted, in slices between requests."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from broker.arms.arm_session import ArmSession
+from broker.publish.contents import presence_word
+from handlers.items.settling import agrees
+
+SLICE = 100
+"""Arms that are looked at without a pause."""
+
+
+@dataclass(slots=True)
+class Count:
+    """What was found: arms by presence and authority, changes by state, and the rest as the metrics of these names."""
+
+    arms: Counter[tuple[str, str]] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    drifted: int = 0
+    longest_queue: int = 0
+    unpublished: int = 0
+    oldest_us: int = 0
+    """When the oldest change without an end was accepted; 0 without one."""
+
+
+_Seen = tuple[int, int, int, int, bool]
+
+
+class Census:
+    """Counts all arms; whether one drifted is looked at again only after something of it changed."""
+
+    def __init__(self) -> None:
+        self.last = Count()
+        """What was found last."""
+        self._drifted: dict[str, tuple[_Seen, bool]] = {}
+
+    async def take(self, sessions: Iterable[ArmSession]) -> Count:
+        """Count; what else there is to do is done in between."""
+        count, known = Count(), self._drifted
+        self._drifted = {}
+        for number, session in enumerate(list(sessions)):
+            if number % SLICE == SLICE - 1:
+                await asyncio.sleep(0)
+            self._look(session, count, known)
+        self.last = count
+        return count
+
+    def _look(self, session: ArmSession, count: Count, known: dict[str, tuple[_Seen, bool]]) -> None:
+        state = session.state
+        count.arms[presence_word(session), state.authority.value] += 1
+        count.unpublished += max(0, state.seq - session.published_seq)
+        count.longest_queue = max(count.longest_queue, len(session.jobs))
+        seen = (state.rev, state.seq, state.read_at_us, state.unsettled, state.adopted)
+        before = known.get(session.arm)
+        drifted = before[1] if before is not None and before[0] == seen else has_drifted(session)
+        self._drifted[session.arm] = seen, drifted
+        count.drifted += drifted
+        if state.unsettled:
+            self._look_at_changes(session, count)
+
+    def _look_at_changes(self, session: ArmSession, count: Count) -> None:
+        for job in session.unsettled():
+            count.changes["held" if job.held else "pending" if job.parked else "queued"] += 1
+            count.oldest_us = min(count.oldest_us or job.at_us, job.at_us)
+
+
+def has_drifted(session: ArmSession) -> bool:
+    """Whether an arm reports something else than is desired, where nothing under way explains it."""
+    state = session.state
+    return any(not agrees(state, slot) and not state.pending.get(slot) for slot in state.desired)
