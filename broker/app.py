@@ -48,6 +48,8 @@ class Start(NamedTuple):
     wait: bool = True
     """Whether to wait for an MQTT server that is not there yet."""
     supervisor: Supervisor = Supervisor()
+    watch: Watch = Watch()
+    """Tells people of the run that goes on."""
 
 
 PLAIN = Start()
@@ -73,9 +75,9 @@ async def serve(
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
-        watch = Watch()
-        async with listening(settings.metrics, watch):
-            return await _serve(reload, clock or Clock(), stop, how, watch)
+        how = how._replace(watch=Watch())
+        async with listening(settings.metrics, how.watch):
+            return await _serve(reload, clock or Clock(), stop, how)
     except SettingsError as error:
         why = str(error)
         log.error("run_ended", why=why, error=type(error).__name__)  # noqa: TRY400 - the text says it all
@@ -85,7 +87,7 @@ async def serve(
             loop.remove_signal_handler(number)
 
 
-async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start, watch: Watch) -> int:
+async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
     told = ""
     while not stop.is_set():
         reload.serving = False
@@ -94,7 +96,7 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start, 
             await Server(reload.settings.mqtt.url, how.supervisor).there(stop)
             if stop.is_set():
                 break
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload, watch))
+        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
             continue
         if str(cause) != told:
@@ -149,12 +151,7 @@ def open_store(settings: Settings, clock: Clock, how: Start) -> Store:
 
 
 async def run_once(
-    settings: Settings,
-    clock: Clock,
-    stop: asyncio.Event,
-    how: Start = PLAIN,
-    reload: Reload | None = None,
-    watch: Watch | None = None,
+    settings: Settings, clock: Clock, stop: asyncio.Event, how: Start = PLAIN, reload: Reload | None = None
 ) -> None:
     """One run on what the store holds, until `stop`, a failure, or settings of `reload` that ask for another run.
 
@@ -167,8 +164,7 @@ async def run_once(
         SettingsError: a file that the settings name cannot be used.
         SecondServiceError: another service serves the same root.
     """
-    store = open_store(settings, clock, how)
-    clean = True
+    store, clean = open_store(settings, clock, how), True
     try:
         loaded = _loaded(store, clock, how)
         async with asyncio.TaskGroup() as tasks:
@@ -176,18 +172,15 @@ async def run_once(
             service = Service(
                 settings, store, loaded, clock, tasks, accept_lost=how.accept_lost, take_over=how.take_over
             )
-            if watch is not None:
-                watch.reading = service.reading
             reloading: asyncio.Task[None] | None = None
-            ends = (stop,) if reload is None else (stop, reload.anew)
+            ends, how.watch.reading = (stop,) if reload is None else (stop, reload.anew), service.reading
             try:
                 await _unless(stop, service.start(how.supervisor))
                 if reload is not None:
                     reloading = tasks.create_task(reload.serve(service, clock.now_us), name="reload")
                 await _until(ends, store.failed, crashed)
             finally:
-                if watch is not None:
-                    watch.reading = None
+                how.watch.reading = None
                 if reloading is not None:
                     reloading.cancel()
                     await asyncio.wait([reloading])

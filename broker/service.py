@@ -111,8 +111,7 @@ class Service:
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta)
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
-        self._authorities = self._access.authorities
-        self._readback = self._readback_of()
+        self._authorities, self._readback = self._access.authorities, self._readback_of()
         self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
         self.reading = self._reading()
 
@@ -229,7 +228,6 @@ class Service:
             ("each hour", each_hour(self._store, self._clock, self._readback)),
             ("attend", attend(supervisor, self._stage_1.turnstile.turn, self._status)),
         ))  # fmt: skip
-        self.reading.serving = True
 
     def _status(self) -> str:
         """What the service does, for people."""

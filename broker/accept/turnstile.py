@@ -75,7 +75,8 @@ class Turnstile:
         self._bytes = 0
         self._picking: asyncio.Handle | None = None
         self._room = asyncio.Event()
-        self._closed = False
+        self._closed = self.open = False
+        """Whether nothing more is decided; whether messages are taken in."""
         self._asked: Callable[[], None] | None = None
         self._taken_before = -1
 
@@ -91,6 +92,7 @@ class Turnstile:
 
     async def run(self) -> None:
         """Take messages in until the link is closed."""
+        self.open = True
         async for batch in self._intake.batches():
             for message in batch:
                 barred: BrokerError | None = None

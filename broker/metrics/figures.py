@@ -40,12 +40,16 @@ class Parts(NamedTuple):
 
 
 class Reading:
-    """Reads one service; `serving` is set once it takes requests."""
+    """Reads one service."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.census = Census()
-        self.serving = False
+
+    @property
+    def serving(self) -> bool:
+        """Whether it took requests already."""
+        return self._parts.turnstile.open
 
     @property
     def obstacles(self) -> list[str]:

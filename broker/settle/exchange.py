@@ -61,7 +61,7 @@ class Exchange:
             ArmRefusedError: the arm took nothing.
             ArmAwayError: nothing was sent.
         """
-        session.busy_with = job
+        session.busy_with, job.written_s = job, self._monotonic()
         try:
             return session.adapter.exchange_now(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:

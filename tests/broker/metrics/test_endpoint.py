@@ -140,7 +140,7 @@ def test_the_pages_of_a_service_that_runs(tmp_path: Path) -> None:
         turnstile._picking = plant.loop.call_later(3600.0, turnstile._pick)
         page = await watch.health()
         assert (page.status, page.body) == (503, b"nothing passed what serves requests within 5 s\n")
-        plant.service.reading.serving = False
+        turnstile.open = False
         assert (await watch.health()).status == 200
         assert (await watch.readiness()).body == b"it is starting\n"
 
