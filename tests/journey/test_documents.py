@@ -235,7 +235,7 @@ async def test_the_service_describes_itself(connect: ClientMaker, arm: str) -> N
     assert asyncapi["asyncapi"].startswith("3.")
     assert asyncapi["channels"]["request"]["address"] == "journey/v1/req/{user}/{conn}/{arm}/{method}"
     presence = (await client.take_topic("svc/main")).document
-    fields = {"state", "since", "seen_at", "version", "epoch", "start", "counters", "clock"}
+    fields = {"state", "since", "seen_at", "version", "epoch", "start", "counters", "clock", "metrics"}
     assert (set(presence), presence["state"]) == (fields, "online")
     assert presence["epoch"] == service["epoch"]
     sheet = await client.document(f"meta/factsheet/{arm}", lambda one: bool(one["modes_settable"]))
