@@ -74,10 +74,9 @@ class Announcer:
         self._clear(self._topics.meta(f"factsheet/{arm}"))
 
     def _retain(self, topic: str, document: dict[str, Any]) -> None:
+        payload = JSON.encode_document(document)
         self._ledger.outbox.send(
-            Publication(
-                topic, JSON.encode_document(document), JSON.content_type, retain=True, shorten=shortener("", document)
-            )
+            Publication(topic, payload, JSON.content_type, retain=True, shorten=shortener("", payload))
         )
 
     def _clear(self, topic: str) -> None:

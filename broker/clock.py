@@ -29,6 +29,11 @@ _STILL_US = 100_000
 _UNSET = 1 << 62
 
 
+def machine_us() -> int:
+    """µs since 1970 of the machine's clock."""
+    return time.time_ns() // 1000
+
+
 class ClockState(NamedTuple):
     """What is told of the machine's clock: `ok`, `ahead` or `behind`, and by how many seconds."""
 
@@ -40,16 +45,17 @@ class Clock:
     """Service time never runs backwards; deadlines are on the monotonic clock.
 
     Args:
-        wall_us: µs since 1970 of the machine's clock.
+        wall_us: µs since 1970 of the machine's clock, where it is another one than that of this machine.
         monotonic: seconds of the monotonic clock.
     """
 
     def __init__(
         self,
-        wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+        wall_us: Callable[[], int] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.wall_us = wall_us
+        self._machine = wall_us is None
+        self.wall_us = wall_us or machine_us
         self.monotonic = monotonic
         self.state = OK
         self.sure_since_us = 0
@@ -65,7 +71,7 @@ class Clock:
 
     def now_us(self) -> int:
         """Service time in µs since 1970."""
-        wall_us = self.wall_us()
+        wall_us = time.time_ns() // 1000 if self._machine else self.wall_us()
         if 0 < wall_us - self._last_us < _CLOSE_US and self.state is OK:  # no clock has to be asked what passed
             self._last_us = wall_us
             return wall_us

@@ -18,7 +18,8 @@ class Agenda:
     """
 
     def __init__(self) -> None:
-        self._due: dict[Key, float] = {}
+        self.due: dict[Key, float] = {}
+        """Those that are to be sent, and when; read by others."""
         self._later: list[tuple[float, float, Key]] = []
         self._ready: list[tuple[float, float, Key]] = []
         self._under_way: set[Key] = set()
@@ -26,17 +27,17 @@ class Agenda:
 
     def __len__(self) -> int:
         """How many are to be sent."""
-        return len(self._due)
+        return len(self.due)
 
     def __contains__(self, key: Key) -> bool:
         """Whether a document is to be sent, or under way."""
-        return key in self._due or key in self._under_way
+        return key in self.due or key in self._under_way
 
     def add(self, key: Key, due: float, behind: float = 0.0) -> bool:
         """Send a document at `due`, in the order of due times and of what it stands behind; false if it was there."""
-        if key in self._due:
+        if key in self.due:
             return False
-        self._due[key] = due
+        self.due[key] = due
         heappush(self._later, (due, behind, key))
         return True
 
@@ -47,12 +48,12 @@ class Agenda:
             heappush(self._ready, (due + behind, due, key))
         while self._ready:
             _, due, key = heappop(self._ready)
-            if self._due.get(key) != due:
+            if self.due.get(key) != due:
                 continue
             if key in self._under_way:
                 self._again.add(key)
                 continue
-            del self._due[key]
+            del self.due[key]
             self._under_way.add(key)
             return key
         return None
@@ -67,7 +68,7 @@ class Agenda:
         if key not in self._again:
             return False
         self._again.discard(key)
-        if (due := self._due.get(key)) is None:
+        if (due := self.due.get(key)) is None:
             return False
         heappush(self._ready, (due, due, key))
         return True
@@ -80,5 +81,5 @@ class Agenda:
 
     def forget(self, arm: str) -> None:
         """Send no more documents of an arm."""
-        for key in [key for key in self._due if key.arm == arm]:
-            del self._due[key]
+        for key in [key for key in self.due if key.arm == arm]:
+            del self.due[key]

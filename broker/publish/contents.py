@@ -10,10 +10,12 @@ from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
 from handlers.stack.effective import effective_document
 from schema.arms import Slot
-from schema.codecs.plain import bare, to_plain
+from schema.codecs.json_codec import JSON_PARTS
+from schema.codecs.parts import PLAIN, Parts
+from schema.codecs.plain import bare
 from schema.codecs.times import format_time
-from schema.items import CONFIG_ITEMS, slot_name, slot_path
-from schema.messages import Message
+from schema.items import CONFIG_ITEMS, slot_name, slot_path, slots_of
+from schema.messages import KinematicLimits, Message
 
 PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE = "presence", "config", "mode", "reported", "effective"
 NAMES = (PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE)
@@ -21,32 +23,39 @@ NAMES = (PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE)
 LIMITING = frozenset({CONFIG, REPORTED})
 """Documents whose values limits are made of: with them the effective limits may change."""
 Build = Callable[[ArmSession], dict[str, Any]]
+"""Makes what a document says, to be encoded as JSON: values are encoded once, and stand in it as they are."""
 
 _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
 
 
-def items_document(values: dict[Slot, Message]) -> dict[str, Any]:
-    """All items: a message, or `{<MODE>: bare value}` for an item with modes."""
+_PLACES = tuple(
+    (item.key, item.field, tuple((slot_name(slot), slot) for slot in slots_of(item.key) if slot[1]))
+    for item in CONFIG_ITEMS
+    if item.key != "control_mode"
+)
+"""Key and field of each item, and the names and slots of its modes."""
+
+
+def items_document(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[str, Any]:
+    """All items, their values as `parts` make them: a message, or `{<MODE>: bare value}` for an item with modes."""
     document: dict[str, Any] = {}
-    for item in CONFIG_ITEMS:
-        if item.key == "control_mode":
-            continue
-        if not item.modes:
-            if (value := values.get((item.key, 0))) is not None:
-                document[item.key] = to_plain(value)
-            continue
-        document[item.key] = {
-            slot_name(slot): bare(values[slot], item.field)
-            for slot in ((item.key, int(mode)) for mode in item.modes)
-            if slot in values
-        }
+    for key, field, modes in _PLACES:
+        if modes:
+            there = [(name, values[slot]) for name, slot in modes if slot in values]
+            document[key] = {name: parts[type(value)](value, field) for name, value in there}
+        elif (value := values.get((key, 0))) is not None:
+            document[key] = parts[type(value)](value, "")
     return document
 
 
 def differs(session: ArmSession) -> list[str]:
     """The slots whose desired value is not the reported one."""
-    state = session.state
-    return [slot_path(slot) for slot in state.desired if not agrees(state, slot)]
+    state, reported = session.state, session.state.reported
+    return [
+        slot_path(slot)
+        for slot, wanted in state.desired.items()
+        if wanted is not (there := reported.get(slot)) and wanted != there and not agrees(state, slot)
+    ]
 
 
 def _config(session: ArmSession) -> dict[str, Any]:
@@ -60,14 +69,14 @@ def _config(session: ArmSession) -> dict[str, Any]:
         if job.why:
             entry["why"] = job.why
         pending.append(entry)
-    return {"items": items_document(session.state.desired), "pending": pending, "differs": differs(session)}
+    return {"items": items_document(session.state.desired, JSON_PARTS), "pending": pending, "differs": differs(session)}
 
 
 def _reported(session: ArmSession) -> dict[str, Any]:
     state = session.state
-    document: dict[str, Any] = {"items": items_document(state.reported)}
+    document: dict[str, Any] = {"items": items_document(state.reported, JSON_PARTS)}
     if state.description is not None and state.description.hard_source:
-        document["hard_limits"] = to_plain(state.description.hard_limits)
+        document["hard_limits"] = JSON_PARTS[KinematicLimits](state.description.hard_limits, "")
     if (mode := state.reported.get(("control_mode", 0))) is not None:
         document["mode"] = bare(mode, "control_mode")
     if state.description is not None:

@@ -91,10 +91,12 @@ class Documents:
 
     def mark(self, session: ArmSession, *names: str) -> None:
         """Some documents of an arm changed."""
-        now = self._loop.time()
-        self._sessions[session.arm] = session
+        arm, waiting = session.arm, self._agenda.due
+        self._sessions[arm] = session
         for name in names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
-            key = Key(session.arm, name)
+            if (arm, name) in waiting:
+                continue
+            key, now = Key(arm, name), self._loop.time()
             gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
             due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
             if self._agenda.add(key, due, _BEHIND_S.get(name, 0.0)):
@@ -218,33 +220,32 @@ class Documents:
     def _send(self, key: Key, now: float) -> None:
         """Send a document, unless the one that is retained is right."""
         session = self._sessions[key.arm]
-        document = self.build(session, key.name)
+        payload = self._codec.encode_document(self.build(session, key.name))
         topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
         publication = Publication(
-            topic, self._codec.encode_document(document), self._codec.content_type, retain=True,
-            done=partial(self._taken, key), shorten=shortener(key.name, document),
+            topic, payload, self._codec.content_type, retain=True, done=partial(self._taken, key),
+            shorten=shortener(key.name, payload),
         )  # fmt: skip
-        if len(publication.payload) > (room := self._outbox.room(publication)):
-            publication.payload = shortener(key.name, document)(room)
-            document = msgspec.json.decode(publication.payload)
-        if self._is_right(key, session, document):
+        if len(payload) > (room := self._outbox.room(publication)):
+            publication.payload = shortener(key.name, payload)(room)
+        if self._is_right(key, session, publication.payload):
             self._taken(key)
             return
         self._sent.pop(key, None)
         self._sent[key] = now
         self.after_commit(partial(self._outbox.send, publication))
 
-    def _is_right(self, key: Key, session: ArmSession, document: dict[str, Any]) -> bool:
+    def _is_right(self, key: Key, session: ArmSession, payload: bytes) -> bool:
         """Whether what is retained is known to say the same; from now on it will."""
         if key.name == FACTSHEET:
-            said = digest(FACTSHEET, document)
+            said = digest(FACTSHEET, msgspec.json.decode(payload))
             if self._factsheets.get(key.arm) == said:
                 return True
             self._factsheets[key.arm] = said
         comparison = self._comparison
         if comparison is None or comparison.looked_at(key):
             return False
-        return comparison.judge(session, key.name, document)
+        return comparison.judge(session, key.name, msgspec.json.decode(payload))
 
     def _taken(self, key: Key) -> None:
         """The MQTT server has a document: the next one of the same name may go."""
@@ -252,7 +253,7 @@ class Documents:
             self._look_at(self._loop.time())
 
     def build(self, session: ArmSession, name: str) -> dict[str, Any]:
-        """One document as the arm stands."""
+        """One document as the arm stands, to be encoded as JSON."""
         if name not in NAMES:
             return self._builders[name](session)
         state = session.state

@@ -23,9 +23,9 @@ _WORTH = 64
 _KEPT = frozenset({"arm", "svc", "epoch", "rev", "seq", "at"})
 
 
-def shortener(name: str, document: Document) -> Shorten:
-    """What shortens a document of an arm, or of the service."""
-    return partial(_effective if name == EFFECTIVE else _largest_first, document)
+def shortener(name: str, payload: bytes) -> Shorten:
+    """What shortens a document of an arm, or of the service, given as JSON."""
+    return partial(_effective if name == EFFECTIVE else _largest_first, payload)
 
 
 def event_shortener(payload: bytes) -> Shorten:
@@ -57,9 +57,10 @@ def without(document: Document, paths: tuple[str, ...], room: int) -> Document:
     return document
 
 
-def _largest_first(document: Document, room: int) -> bytes:
+def _largest_first(whole: bytes, room: int) -> bytes:
     """Leave out what is largest until the rest fits; everything, where only small parts are left."""
     left_out: list[Document] = []
+    document: Document = msgspec.json.decode(whole)
     full, kept = len(_encode(document)), {key: value for key, value in document.items() if key in _KEPT}
     while len(payload := _encode(document)) > room:
         size, path = max(((len(_encode(value)), path) for path, value in _parts(document)), default=(0, ""))
@@ -69,9 +70,10 @@ def _largest_first(document: Document, room: int) -> bytes:
     return payload
 
 
-def _effective(document: Document, room: int) -> bytes:
+def _effective(whole: bytes, room: int) -> bytes:
     """Leave out where the numbers come from; where that is not enough all of them, since a part would mislead."""
     left_out: list[Document] = []
+    document: Document = msgspec.json.decode(whole)
     size = len(_encode(document))
     document = _emptied(document, "sources", left_out)
     if len(payload := _encode(document)) <= room:

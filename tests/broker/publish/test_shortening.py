@@ -13,7 +13,7 @@ HEAD = {"arm": "r1", "svc": "main", "epoch": 1, "rev": 2, "seq": 3, "at": "now"}
 
 def shortened(name: str, document: dict[str, Any], room: int) -> dict[str, Any]:
     """The document in so many bytes."""
-    payload = shortener(name, HEAD | document)(room)
+    payload = shortener(name, json.dumps(HEAD | document).encode())(room)
     assert len(payload) <= room
     found: dict[str, Any] = json.loads(payload)
     assert HEAD.items() <= found.items()
@@ -52,8 +52,8 @@ def test_an_event_keeps_what_monitors_count_by() -> None:
 
 
 def test_what_cannot_be_shortened_further_stays() -> None:
-    left_out = [{"path": "*", "bytes": len(json.dumps(HEAD | {"control_mode": "IDLE"}, separators=(",", ":")))}]
-    assert json.loads(shortener("mode", HEAD | {"control_mode": "IDLE"})(5)) == HEAD | {"left_out": left_out}
+    payload = json.dumps(HEAD | {"control_mode": "IDLE"}, separators=(",", ":")).encode()
+    assert json.loads(shortener("mode", payload)(5)) == HEAD | {"left_out": [{"path": "*", "bytes": len(payload)}]}
 
 
 def test_documents_and_events_of_a_small_server_are_shortened_once_and_then_right(tmp_path: Path) -> None:
