@@ -8,13 +8,23 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+from armbroker.cli.acl_rules import text as acl_text
+from broker.settings import from_document
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "deploy" / "mosquitto"
 SITE = "/etc/mosquitto/site"
 _START_S = 10.0
+PLANT: Mapping[str, Any] = {
+    "mqtt": {"user": "svc"},
+    "clients": {"alice": {}},
+    "arm": [{"id": "r12", "adapter": "mqtt_agent"}],
+}
+"""What the access rules of a plant are written for."""
 _SAVING = "Saving in-memory database"
 OPEN_CONFIG = """
 listener {port} 127.0.0.1
@@ -26,12 +36,12 @@ max_queued_messages 100000
 """
 
 
-_PLANT_LISTENER = f"""
-listener {{port}} 127.0.0.1
+_PLANT_LISTENER = """
+listener {port} 127.0.0.1
 max_connections 12000
-password_file {{folder}}/passwords
-acl_file {SHIPPED}/armbroker.acl
-persistence_location {{folder}}/
+password_file {folder}/passwords
+acl_file {folder}/armbroker.acl
+persistence_location {folder}/
 user root
 """
 
@@ -122,11 +132,18 @@ class Mosquitto:
             self._process = None
 
 
-def make_plant(folder: Path) -> Mosquitto:
-    """A Mosquitto with the shipped configuration and ACL, users alice, bob, sam, the arm r12, and svc, the service.
+def write_acl(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write the access rules for settings."""
+    path.write_text(acl_text(from_document(settings), "a test"))
 
-    What differs from an installation is the file that belongs to the site: port, paths, no TLS.
+
+def make_plant(folder: Path) -> Mosquitto:
+    """A Mosquitto with the shipped configuration, users alice, bob, sam, the arm r12, and svc, the service.
+
+    What differs from an installation is the file that belongs to the site (port, paths, no TLS), and that the access
+    rules are those of `PLANT`, written as the shipped ones are.
     """
+    write_acl(folder / "armbroker.acl", PLANT)
     passwords = {user: secrets.token_hex(8) for user in ("alice", "bob", "sam", "svc", "r12")}
     write_passwords(folder / "passwords", passwords)
     shipped = (SHIPPED / "armbroker.conf").read_text()

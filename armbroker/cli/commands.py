@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import audit, certs, devices
+from armbroker.cli import acl, audit, certs, devices
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
 from armbroker.cli.options import (
@@ -323,6 +323,19 @@ def home_assistant(
     end(run(who, prefix, once=once, remove=remove))
 
 
+app.command(
+    name="acl",
+    short_help="Write the MQTT server's access rules: armbroker acl --config fleet.toml --out DIR",
+    help="""Write Mosquitto's access rules (acl_file) and the list of its users, by the settings: what the service, each
+    client and each arm that speaks MQTT may publish and read (docs/identity.md). The same settings give the same files.
+
+    \b
+    examples:
+      armbroker acl --config /etc/armbroker/fleet.toml
+      armbroker acl --config /etc/armbroker/fleet.toml --out /etc/mosquitto && systemctl reload mosquitto
+      armbroker acl --config fleet.toml --users
+    """,
+)(acl.acl)
 app.command(
     name="certs",
     short_help="Make certificates for development: armbroker certs DIR --host localhost --client svc",

@@ -63,7 +63,7 @@ def check_policy(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: 
     Raises:
         BrokerError: not_permitted.
     """
-    if rpc.right is not None and session is not None:
+    if session is not None and (rpc.right is not None or users.restricted):
         check_right(session.state, rpc, arrival.topic.user, users.grant(arrival.topic.user))
 
 

@@ -1,11 +1,11 @@
 """What `[clients]` and `[locks]` may say."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from broker.settings.places import Fault, KeyPath, dotted
 from broker.settings.records import ANYBODY, RIGHTS, ClientSettings, Settings, SettingsError
-from broker.settings.users import NO_CLOCK, SHORT, is_pattern
+from broker.settings.users import NO_CLOCK, SHORT, arms_of, is_pattern
 from broker.topics import is_name
 from schema.nearest import did_you_mean
 
@@ -27,7 +27,24 @@ def client_faults(settings: Settings) -> Iterator[Fault]:
         yield from _chosen((*path, "replies"), entry.replies, (SHORT, FULL))
         for index, right in enumerate(entry.rights or ()):
             yield from _chosen((*path, "rights", index), right, RIGHTS)
-        yield from _arm_faults(path, entry, arms)
+        yield from _arm_faults((*path, "arms"), entry.arms, arms)
+        yield from _arm_faults((*path, "reads"), entry.reads, arms)
+    yield from _reading_faults(settings.clients, arms)
+
+
+def _reading_faults(clients: Mapping[str, ClientSettings], arms: list[str]) -> Iterator[Fault]:
+    """What everybody reads, nobody can be kept from: the MQTT server has one rule for all who have no entry."""
+    anybody = clients.get(ANYBODY, ClientSettings())
+    for user, entry in clients.items():
+        path: KeyPath = ("clients", user, "reads")
+        if entry.reads is None or user == ANYBODY:
+            continue
+        if anybody.reads is None:
+            text = 'clients."*".reads is missing: which arms everybody else may read ([] for none)'
+            yield Fault(path, f"{dotted(path)}: {text}")
+        elif left_out := arms_of(anybody.reads, arms) - arms_of(entry.reads, arms):
+            text = f'leaves out {min(left_out)}, which clients."*".reads gives to everybody'
+            yield Fault(path, f"{dotted(path)}: {text}")
 
 
 def _chosen(path: KeyPath, value: str, allowed: tuple[str, ...]) -> Iterator[Fault]:
@@ -36,9 +53,9 @@ def _chosen(path: KeyPath, value: str, allowed: tuple[str, ...]) -> Iterator[Fau
         yield Fault(path, text + did_you_mean(value, allowed))
 
 
-def _arm_faults(path: KeyPath, entry: ClientSettings, arms: list[str]) -> Iterator[Fault]:
-    for index, pattern in enumerate(entry.arms or ()):
-        within: KeyPath = (*path, "arms", index)
+def _arm_faults(path: KeyPath, patterns: tuple[str, ...] | None, arms: list[str]) -> Iterator[Fault]:
+    for index, pattern in enumerate(patterns or ()):
+        within: KeyPath = (*path, index)
         if not _PATTERN.fullmatch(pattern):
             yield Fault(within, f"{dotted(within)}: {pattern[:80]!r} is no arm id, nor a pattern of one with * and ?")
         elif not is_pattern(pattern) and pattern not in arms:

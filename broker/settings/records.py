@@ -115,7 +115,8 @@ class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `clock = "none"` ignores its issued_at; `rights` are what it may do beside reading (absent: write), `arms` with
     which arms: ids, or patterns with `*` and `?` (absent: all); `replies = "short"` is for clients of little memory.
-    `rate` and `burst` take the place of those of `[rates]`.
+    `rate` and `burst` take the place of those of `[rates]`. `reads` are the arms that it may read (absent: all), `arms`
+    count within them; `requests = false` is for monitors: they send none.
     """
 
     clock: str = ""
@@ -124,6 +125,8 @@ class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     replies: str = ""
     rate: float | None = None
     burst: float | None = None
+    reads: tuple[str, ...] | None = None
+    requests: bool | None = None
 
 
 class LockSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

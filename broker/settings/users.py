@@ -24,6 +24,12 @@ def matched(pattern: str, arms: Iterable[str]) -> frozenset[str]:
     return frozenset(arm for arm in arms if fits(arm))
 
 
+def arms_of(patterns: Iterable[str], arms: Iterable[str]) -> frozenset[str]:
+    """The arms that any of these ids and patterns name."""
+    arms = tuple(arms)
+    return frozenset(arm for pattern in patterns for arm in matched(pattern, arms))
+
+
 class Users:
     """The entries of all users, looked up by name.
 
@@ -41,6 +47,9 @@ class Users:
         self._rates = settings.rates
         self.any_short = any(entry.replies == SHORT for entry in (self._anybody, *self._entries.values()))
         """Whether anybody gets short replies."""
+        grants = (self._anybodys, *self._grants.values())
+        self.restricted = any(grant.reads is not None or not grant.asks for grant in grants)
+        """Whether there is anybody who may not read everything."""
 
     def grant(self, user: str) -> Grant:
         """What a user may do."""
@@ -73,9 +82,10 @@ def doubts(settings: Settings) -> list[str]:
     """What the settings say of users that can be, but is hardly meant."""
     arms = [arm.id for arm in settings.arm]
     found = [
-        f"clients.{user}.arms: no arm matches {pattern!r}"
+        f"clients.{user}.{name}: no arm matches {pattern!r}"
         for user, entry in settings.clients.items()
-        for pattern in entry.arms or ()
+        for name, patterns in (("arms", entry.arms), ("reads", entry.reads))
+        for pattern in patterns or ()
         if not matched(pattern, arms)
     ]
     if Users(settings).nobody_writes:
@@ -93,13 +103,17 @@ def _whole(entry: ClientSettings, anybody: ClientSettings | None) -> ClientSetti
         replies=entry.replies or default.replies,
         rate=entry.rate if entry.rate is not None else default.rate,
         burst=entry.burst if entry.burst is not None else default.burst,
+        reads=entry.reads if entry.reads is not None else default.reads,
+        requests=entry.requests if entry.requests is not None else default.requests,
     )
 
 
 def _grant(entry: ClientSettings, arms: frozenset[str]) -> Grant:
-    patterns = DEFAULT_ARMS if entry.arms is None else entry.arms
-    granted = (matched(pattern, arms) for pattern in patterns)
+    granted = arms_of(DEFAULT_ARMS if entry.arms is None else entry.arms, arms)
+    reads = None if entry.reads is None else arms_of(entry.reads, arms)
     return Grant(
-        frozenset(arm for found in granted for arm in found),
+        granted if reads is None else granted & reads,
         frozenset(map(Right, DEFAULT_RIGHTS if entry.rights is None else entry.rights)),
+        reads,
+        entry.requests is not False,
     )

@@ -1,4 +1,4 @@
-"""What users may do: read everything, and of the rest what the settings grant them, arm by arm."""
+"""What users may do: read, unless the settings say less, and of the rest what they grant, arm by arm."""
 
 import msgspec
 
@@ -16,6 +16,14 @@ class Grant(msgspec.Struct, frozen=True):
 
     arms: frozenset[str] = frozenset()
     rights: frozenset[Right] = frozenset()
+    reads: frozenset[str] | None = None
+    """Arms that may be read, those included; None: every arm."""
+    asks: bool = True
+    """Whether requests are taken at all."""
+
+    def may_read(self, arm: str) -> bool:
+        """Whether values, history and events of an arm may be asked for."""
+        return self.asks and (self.reads is None or arm in self.reads)
 
     def on(self, arm: str) -> frozenset[Right]:
         """The rights on one arm."""
@@ -38,6 +46,9 @@ def check_right(state: ArmState, rpc: Rpc, user: str, grant: Grant) -> None:
     Raises:
         BrokerError: not_permitted.
     """
+    if not grant.may_read(state.arm):
+        why = f"may not read {state.arm}" if grant.asks else "sends no requests"
+        raise BrokerError("not_permitted", f"user {user} {why}, by the settings. {NOTHING_CHANGED}")
     rights = grant.on(state.arm)
     if rpc.right is None or rpc.right in rights or may_unlock(state, rpc, user, rights):
         return

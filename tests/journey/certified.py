@@ -11,17 +11,17 @@ from pathlib import Path
 
 from armbroker import ArmClient, ClientError
 from armbroker.cli.certs_work import Wanted, make
-from tests.mosquitto import ROOT, SHIPPED, Mosquitto
+from tests.mosquitto import PLANT, ROOT, Mosquitto, write_acl
 
-CONFIG = f"""
-listener {{port}} 127.0.0.1
-cafile {{folder}}/tls/ca.crt
-certfile {{folder}}/tls/server.crt
-keyfile {{folder}}/tls/server.key
+CONFIG = """
+listener {port} 127.0.0.1
+cafile {folder}/tls/ca.crt
+certfile {folder}/tls/server.crt
+keyfile {folder}/tls/server.key
 tls_version tlsv1.3
 require_certificate true
 use_identity_as_username true
-acl_file {SHIPPED}/armbroker.acl
+acl_file {folder}/armbroker.acl
 user root
 set_tcp_nodelay true
 """
@@ -60,6 +60,7 @@ class CertifiedPlant:
     def __init__(self, folder: Path, config: str = CONFIG) -> None:
         self.folder, self.tls = folder, folder / "tls"
         certify(self.tls)
+        write_acl(folder / "armbroker.acl", PLANT)
         self.server = Mosquitto(folder, config)
         self.url = f"mqtts://127.0.0.1:{self.server.port}"
 

@@ -143,7 +143,8 @@ def test_everything_wrong_with_a_file_is_told_at_once_with_lines(tmp_path: Path)
 def test_keys_and_types_are_looked_at_before_what_values_mean(tmp_path: Path) -> None:
     faults = faults_of(tmp_path / "fleet.toml", FILE.replace("clock", "clok").replace("queue = 0", 'queue = "0"'))
     assert faults == [
-        "fleet.toml:8: clients.ann.clok: no such setting; known here are clock, arms, rights, replies, rate, burst",
+        "fleet.toml:8: clients.ann.clok: no such setting; known here are "
+        "clock, arms, rights, replies, rate, burst, reads, requests",
         "fleet.toml:11: arm_defaults.queue: expected `int`, got `str`",
     ]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.settings import Users, doubts, from_document, quick
+from broker.settings import SettingsError, Users, doubts, from_document, quick
 from broker.settings.users import matched
 from handlers.rpc.row import Right
 
@@ -88,3 +88,40 @@ def test_the_quick_form_lets_everybody_do_everything(tmp_path: Any) -> None:
     of = Users(quick("mqtt://127.0.0.1", tmp_path, 2))
     assert of.grant("anybody").on("sim-0001") == frozenset(Right)
     assert not of.any_short
+
+
+def test_rights_count_on_the_arms_that_are_read() -> None:
+    ann = {"reads": ["cell-?", "Bell-1"], "arms": ["*"]}
+    of = users(**{"*": {"reads": ["Bell-1"]}}, ann=ann, bob={"arms": ["cell-1"]})
+    assert of.restricted
+    assert [of.grant("ann").arms, of.grant("ann").reads] == [{"cell-1", "cell-2", "Bell-1"}] * 2
+    assert [of.grant("bob").reads, of.grant("eve").reads] == [{"Bell-1"}] * 2
+    assert of.grant("bob").on("cell-1") == frozenset()
+    assert not of.grant("ann").may_read("rx12")
+
+
+def test_a_monitor_asks_for_nothing() -> None:
+    of = users(wall={"requests": False})
+    assert of.restricted
+    assert not of.grant("wall").may_read("cell-1")
+    assert of.grant("eve").may_read("cell-1")
+    assert not users(ann={}).restricted
+
+
+@pytest.mark.parametrize(
+    ("clients", "why"),
+    [
+        ({"ann": {"reads": ["cell-1"]}}, 'clients.ann.reads: clients."*".reads is missing: which arms everybody else'),
+        (
+            {"*": {"reads": ["cell-?"]}, "ann": {"reads": ["cell-1"]}},
+            'clients.ann.reads: leaves out cell-2, which clients."*".reads gives to everybody',
+        ),
+        ({"*": {"reads": ["cell-3"]}}, "reads[0]: no arm 'cell-3'; did you mean"),
+        ({"*": {"reads": ["a/b"]}}, "reads[0]: 'a/b' is no arm id, nor a pattern"),
+        ({"*": {"requests": "no"}}, "requests: expected `bool | null`"),
+    ],
+)
+def test_reading_that_cannot_be_is_refused(clients: dict[str, Any], why: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        users(**clients)
+    assert why in str(caught.value)

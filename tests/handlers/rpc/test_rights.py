@@ -82,3 +82,22 @@ def test_who_may_unlock_ends_the_lock_of_another_and_nothing_else() -> None:
         assert not may_unlock(held, RPC_TABLE[method], "u", frozenset({Right.WRITE}))
     assert refused(held, "SetGravityVector", "u", Right.UNLOCK)
     assert not may_unlock(held, RPC_TABLE["SetGravityVector"], "u", EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("grant", "why"),
+    [
+        (Grant(reads=frozenset({"r2"})), "user u may not read r1, by the settings. Nothing was changed."),
+        (Grant(asks=False), "user u sends no requests, by the settings. Nothing was changed."),
+    ],
+)
+def test_who_may_not_read_an_arm_may_nothing_there(grant: Grant, why: str) -> None:
+    for method in ("GetGravityVector", "SetGravityVector", "HoldArm"):
+        with pytest.raises(BrokerError) as caught:
+            check_right(arm(), RPC_TABLE[method], "u", grant)
+        assert (caught.value.kind, caught.value.message) == ("not_permitted", why)
+
+
+def test_who_may_read_an_arm_asks_for_it() -> None:
+    for grant in (NO_GRANT, Grant(reads=frozenset({"r1"}))):
+        check_right(arm(), RPC_TABLE["GetGravityVector"], "u", grant)
