@@ -170,7 +170,7 @@ class GuardedArm:
         self._arm.watch(self._hear)
 
     def _hear(self, notice: Notice) -> None:
-        if isinstance(notice, LinkState) and notice.online:
+        if type(notice) is LinkState and notice.online:
             self._succeeded()
         self._sink(notice)
 

@@ -10,7 +10,7 @@ from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics, is_name
 from handlers.rpc.row import Access, Rpc
-from schema.codecs import CODECS, codec_for, taken_back
+from schema.codecs import CODECS, codec_for, known_codec, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, RequestEnvelope, Warned
@@ -101,8 +101,7 @@ class Arrival:
 
 def presumed_codec(content_type: str) -> Codec:
     """The codec for a reply to what may not be decodable: that of the Content Type if known, else JSON."""
-    known = CODECS.get(content_type.partition(";")[0].strip().lower())
-    return known if known is not None else CODECS["application/json"]
+    return known_codec(content_type) or CODECS["application/json"]
 
 
 def decode_once(arrival: Arrival) -> None:

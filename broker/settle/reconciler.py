@@ -75,12 +75,13 @@ class Reconciler:
 
     def on_notice(self, session: ArmSession, notice: Notice) -> None:
         """Called by the adapter for each thing the arm tells by itself."""
-        if isinstance(notice, LinkState):
+        if type(notice) is ArmChange:
+            if not notice.ours:
+                self._on_change(session, notice)
+        elif isinstance(notice, LinkState):
             self._on_link(session, notice)
         elif isinstance(notice, Reread):
             self.contact_soon(session, notice.why, connect=False)
-        elif not notice.ours:
-            self._on_change(session, notice)
 
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state

@@ -15,13 +15,6 @@ LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
 """Numbers of the ROS parameters that bound from below."""
 
 
-def upper_values(item: ConfigItem, message: Message) -> tuple[float, ...]:
-    """The bounds that a message of an `upper` item sets, in the item's unit; an unset one is infinite."""
-    value = getattr(message, NUMBER_FIELDS[item.key])
-    values: tuple[float, ...] = value if type(value) is tuple else (value,)
-    return tuple([bound or math.inf for bound in values]) if item.zero is Zero.REFUSE else values
-
-
 def ceilings_of(message: Message) -> dict[str, float]:
     """The bounds that a message of an `interval` item sets, by name, so that less is tighter; what is absent is none.
 
@@ -67,8 +60,13 @@ def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> boo
         return _inside(ceilings_of(message), ceilings_of(reference))
     if item.order is not Order.UPPER:
         return False
-    values, bounds = upper_values(item, message), upper_values(item, reference)
-    return len(values) == len(bounds) and all(map(le, values, bounds))
+    name = NUMBER_FIELDS[item.key]
+    value, bound = getattr(message, name), getattr(reference, name)
+    if type(value) is tuple:  # an item of lists has no value that is refused, as `schema.items` has it
+        return len(value) == len(bound) and all(map(le, value, bound))
+    if item.zero is Zero.REFUSE:
+        value, bound = value or math.inf, bound or math.inf
+    return bool(value <= bound)
 
 
 def is_loosening(item: ConfigItem, value: Message | None, reported: Message | None) -> bool:

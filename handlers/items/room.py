@@ -38,7 +38,7 @@ def check_reserve(state: ArmState, outcome: Outcome) -> None:
         BrokerError: busy.
     """
     beyond = state.unsettled - state.queue_limit
-    if beyond >= reserve_of(state) // 2 and not (isinstance(outcome, Proposal) and outcome.tightens):
+    if beyond > 0 and beyond >= reserve_of(state) // 2 and not (isinstance(outcome, Proposal) and outcome.tightens):
         raise _busy(state)
 
 

@@ -45,17 +45,12 @@ def _mode_of(item: ConfigItem, message: Message) -> int:
     return int(message.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
 
 
-def slot_of(item: ConfigItem, message: Message) -> Slot:
-    """The slot a message is for.
+def slot_of(item: ConfigItem, mode: int) -> Slot:
+    """The slot of a control mode.
 
     Raises:
         BrokerError: unknown_enum or mode_without_limit for a mode that has no slot of this item.
     """
-    return _settable(item, _mode_of(item, message))
-
-
-def _settable(item: ConfigItem, mode: int) -> Slot:
-    """The slot of a mode; raises as `slot_of`."""
     if not item.modes:
         return (item.key, mode)
     if mode == 0:
@@ -130,7 +125,7 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
     message = as_message(request.params, Message)
     mode = _mode_of(item, message)
     admit(state, request, (item.key, mode), at_once=at_once)
-    return _settable(item, mode), message
+    return slot_of(item, mode), message
 
 
 def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:

@@ -1,5 +1,7 @@
 """Codecs: payloads to records and back, strictly (protocol section 2)."""
 
+from functools import lru_cache
+
 from schema.codecs.codec import Codec
 from schema.codecs.faults import quote
 from schema.codecs.json_codec import JsonCodec
@@ -7,7 +9,7 @@ from schema.codecs.msgpack_codec import MsgpackCodec
 from schema.codecs.protobuf_codec import ProtobufCodec
 from schema.errors import BrokerError
 
-__all__ = ["CODECS", "Codec", "codec_for", "sniff", "taken_back"]
+__all__ = ["CODECS", "Codec", "codec_for", "known_codec", "sniff", "taken_back"]
 
 CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(), MsgpackCodec(), ProtobufCodec())}
 """Codec by content type."""
@@ -15,7 +17,14 @@ CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(),
 _NO_REQUEST = frozenset({"malformed", "unknown_field"})
 """What bytes are refused as that are no protobuf of a request, unless an id could be read in them."""
 _SPACE = b"\t\n\r "
+_BRACE = ord("{")
 _MAP_MARKERS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
+
+
+@lru_cache(maxsize=256)
+def known_codec(content_type: str) -> Codec | None:
+    """The codec a Content Type names, its parameters and case ignored; None if there is none."""
+    return CODECS.get(content_type.partition(";")[0].strip().lower())
 
 
 def codec_for(content_type: str, payload: bytes) -> Codec:
@@ -26,7 +35,7 @@ def codec_for(content_type: str, payload: bytes) -> Codec:
     """
     if not content_type:
         return sniff(payload)
-    codec = CODECS.get(content_type) or CODECS.get(content_type.partition(";")[0].strip().lower())
+    codec = known_codec(content_type)
     if codec is None:
         known = ", ".join(CODECS)
         raise BrokerError("unsupported_codec", f"content type: {quote(content_type)} is none of {known}")
@@ -52,8 +61,8 @@ def taken_back(content_type: str, codec: Codec, payload: bytes, refusal: BrokerE
 
 def sniff(payload: bytes) -> Codec:
     """The codec of a payload by its first byte after white space; an empty one counts as JSON."""
-    start = payload.lstrip(_SPACE)
-    if not start or start[0] == ord("{"):
+    start = payload if payload and payload[0] == _BRACE else payload.lstrip(_SPACE)
+    if not start or start[0] == _BRACE:
         return CODECS[JsonCodec.content_type]
     if start[0] in _MAP_MARKERS:
         return CODECS[MsgpackCodec.content_type]

@@ -67,12 +67,13 @@ def whole_reader(cls: type[Message], form: Form) -> Whole:
         try:
             values = astuple(decode(payload))
             left = keys(payload) - len(values) + values.count(UNSET)
-            params = values[1]
-            if params is not UNSET:
-                params = bytes(params)
-                if form.deep:
-                    left -= keys(params)
-            return None if left else (_envelope(values), cls() if params is UNSET else read(params))
+            if values[1] is UNSET:
+                return None if left else (_envelope(values), cls())
+            params = bytes(values[1])
+            within = keys(params)
+            if form.deep:
+                left -= within
+            return None if left else (_envelope(values), read(params, within))
         except UNUSUAL:
             return None
 

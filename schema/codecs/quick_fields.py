@@ -19,7 +19,9 @@ from schema.messages import Message
 
 MOST_ITEMS = 8_192
 """A longer list or map is unusual."""
-Read = Callable[[bytes], Any]
+Decode = Callable[[bytes], Any]
+Read = Callable[[bytes, int], Any]
+"""Reads a document that holds so many keys."""
 
 
 class UnusualError(Exception):
@@ -37,7 +39,7 @@ class Form(NamedTuple):
     that is decoded is finite.
     """
 
-    decoder: Callable[[Any], Read]
+    decoder: Callable[[Any], Decode]
     keys: Callable[[bytes], int]
     deep: bool
     finite: bool
@@ -135,15 +137,16 @@ def _map_reader(one: _Plan, form: Form) -> Read:
     decode, keys = form.decoder(dict[str, one.type]), form.keys  # type: ignore[name-defined]  # a type made here
     make, nested = one.make, one.nested
 
-    def read(document: bytes) -> dict[str, Any]:
+    def read(document: bytes, left: int) -> dict[str, Any]:
         values: dict[str, Any] = decode(document)
-        left = keys(document) - len(values)
+        left -= len(values)
         for key, value in values.items():
             if nested:
                 part = bytes(value)
+                within = keys(part)
                 if form.deep:
-                    left -= keys(part)
-                values[key] = make(part)
+                    left -= within
+                values[key] = make(part, within)
             elif make is not None:
                 values[key] = make(value)
         if left or len(values) > MOST_ITEMS:
@@ -172,21 +175,22 @@ def reader_of(cls: type[Message], form: Form) -> Read | None:
     return _number_reader(cls, form, decode, read) if all(row[1] in _NUMBERS for row in rows) else read
 
 
-def _record_reader(cls: type[Message], form: Form, decode: Read, rows: list[tuple[str, Any, bool]]) -> Read:
+def _record_reader(cls: type[Message], form: Form, decode: Decode, rows: list[tuple[str, Any, bool]]) -> Read:
     """Reads a record field by field."""
     keys, deep = form.keys, form.deep
 
-    def read(document: bytes) -> Message:
-        left, given = keys(document), {}
+    def read(document: bytes, left: int) -> Message:
+        given = {}
         for (name, make, nested), value in zip(rows, astuple(decode(document)), strict=True):
             if value is UNSET:
                 continue
             left -= 1
             if nested:
                 part = bytes(value)
+                within = keys(part)
                 if deep:
-                    left -= keys(part)
-                given[name] = make(part)
+                    left -= within
+                given[name] = make(part, within)
             else:
                 given[name] = value if make is None else make(value)
         if left:
@@ -196,14 +200,13 @@ def _record_reader(cls: type[Message], form: Form, decode: Read, rows: list[tupl
     return read
 
 
-def _number_reader(cls: type[Message], form: Form, decode: Read, read_some: Read) -> Read:
+def _number_reader(cls: type[Message], form: Form, decode: Decode, read_some: Read) -> Read:
     """Reads a record of nothing but float32 at once; one that is not whole by `read_some`."""
-    keys, numbers = form.keys, rounded_list if form.finite else finite32_list
+    numbers, count = rounded_list if form.finite else finite32_list, len(fields_of(cls))
 
-    def read(document: bytes) -> Message:
+    def read(document: bytes, left: int) -> Message:
         values = astuple(decode(document))
-        whole = UNSET not in values and keys(document) == len(values)
-        message: Message = cls(*numbers(values)) if whole else read_some(document)
+        message: Message = cls(*numbers(values)) if left == count and UNSET not in values else read_some(document, left)
         return message
 
     return read

@@ -49,7 +49,7 @@ def _message(document: bytes, cls: type[Message]) -> Message:
     read = reader_of(cls, JSON)
     if read is None or not is_countable_json(document):
         raise UnusualError
-    found: Message = read(document)
+    found: Message = read(document, JSON.keys(document))
     return found
 
 

@@ -17,6 +17,7 @@ from schema.items import (
     NUMBER_FIELDS,
     SOFT_LIMIT_MODES,
     SOFT_LIMITS,
+    Zero,
     methods_by_verb,
     slot_name,
     slot_path,
@@ -118,6 +119,12 @@ def test_numbers_with_a_bound_have_a_unit_and_a_place_in_the_views() -> None:
     assert [NUMBER_FIELDS[item.key] for item in DESIRED_SPEEDS] == list(DesiredSpeeds.__struct_fields__)
     assert [NUMBER_FIELDS[item.key] for item in SOFT_LIMITS] == [item.field for item in SOFT_LIMITS]
     assert {item.key: item.modes for item in CONFIG_ITEMS if item.modes} == SOFT_LIMIT_MODES
+
+
+def test_an_item_of_lists_refuses_no_zero() -> None:
+    for key, name in NUMBER_FIELDS.items():
+        (field,) = [field for field in fields_of(ITEMS[key].record) if field.name == name]
+        assert not (field.repeated and ITEMS[key].zero is Zero.REFUSE)
 
 
 def test_the_angle_fields_are_the_thetas_of_the_tool() -> None:

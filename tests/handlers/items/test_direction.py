@@ -1,28 +1,30 @@
-import math
-
 import pytest
 
-from handlers.items.direction import at_or_tighter, is_loosening, upper_values
+from handlers.items.direction import at_or_tighter, is_loosening
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.messages import AngularTwist, GravityVector, JointSpeeds, LinearTwist, Message
 from tests.handlers.builders import angular, linear, speeds, values
 
+LINEAR, ANGULAR, JOINTS = ITEMS["desired_linear_twist"], ITEMS["desired_angular_twist"], ITEMS["desired_joint_speeds"]
 
-def test_every_upper_item_has_the_bounds_that_its_message_sets() -> None:
-    assert upper_values(ITEMS["joint_speed_soft_limits"], speeds(1.0, 2.0)) == (1.0, 2.0)
-    assert upper_values(ITEMS["twist_linear_soft_limit"], linear(0.2)) == (0.2,)
-    assert upper_values(ITEMS["desired_linear_twist"], LinearTwist(0.1)) == (0.1,)
-    assert upper_values(ITEMS["desired_angular_twist"], AngularTwist(0.0)) == (0.0,)
-    assert upper_values(ITEMS["desired_joint_speeds"], JointSpeeds((3.0, 4.0))) == (3.0, 4.0)
+
+def test_every_upper_item_is_compared_by_the_bounds_that_its_message_sets() -> None:
+    assert at_or_tighter(LINEAR, LinearTwist(0.1), LinearTwist(0.2))
+    assert not at_or_tighter(LINEAR, LinearTwist(0.2), LinearTwist(0.1))
+    assert at_or_tighter(JOINTS, JointSpeeds((3.0, 4.0)), JointSpeeds((3.0, 4.0)))
+    assert not at_or_tighter(JOINTS, JointSpeeds((3.0, 4.1)), JointSpeeds((3.0, 4.0)))
 
 
 def test_an_unset_twist_is_no_bound() -> None:
-    assert upper_values(ITEMS["twist_linear_soft_limit"], linear(0.0)) == (math.inf,)
-    assert upper_values(ITEMS["twist_angular_soft_limit"], angular(0.0)) == (math.inf,)
+    for item, message in ((ITEMS["twist_linear_soft_limit"], linear), (ITEMS["twist_angular_soft_limit"], angular)):
+        assert at_or_tighter(item, message(100.0), message(0.0))
+        assert not at_or_tighter(item, message(0.0), message(100.0))
 
 
 def test_zero_is_a_bound_where_it_is_a_value() -> None:
-    assert upper_values(ITEMS["joint_speed_soft_limits"], speeds(0.0, 1.0)) == (0.0, 1.0)
+    assert at_or_tighter(ITEMS["joint_speed_soft_limits"], speeds(0.0, 1.0), speeds(1.0, 1.0))
+    assert not at_or_tighter(ITEMS["joint_speed_soft_limits"], speeds(1.0, 1.0), speeds(0.0, 1.0))
+    assert at_or_tighter(ANGULAR, AngularTwist(0.0), AngularTwist(1.0))
 
 
 @pytest.mark.parametrize("item", CONFIG_ITEMS, ids=lambda item: item.key)
