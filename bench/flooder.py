@@ -10,6 +10,8 @@ import time
 FLOODER = "flooder"
 ROOT = "armbroker/v1"
 ITEM = "twist_linear_soft_limit"
+BURST_BYTES = 65_536
+"""Sent at once, at most: who fell behind catches up bit by bit."""
 KINDS = {
     "write": (
         "sim-{arm:04d}",
@@ -53,7 +55,7 @@ def flood(port: int, rate: float, seconds: float, kind: str, tag: str, arms: int
     sent, begun_s = 0, time.perf_counter()
     while (now_s := time.perf_counter() - begun_s) < seconds:
         burst = b""
-        while sent < now_s * rate:
+        while sent < now_s * rate and len(burst) < BURST_BYTES:
             sent += 1
             value = f"{0.02 + random.random() * 0.4:.4f}"
             topic = f"{ROOT}/req/{user}/flood-{tag}/{arm.format(arm=sent % arms)}/{method}"

@@ -17,6 +17,8 @@ HELD_S = 1.0
 """How long it is held to that after the last refusal."""
 ANSWER_RATE, ANSWER_BURST = 50.0, 100.0
 """Refusals of a user that are answered, a second and at once; the others are acknowledged and counted."""
+WITHOUT_BOUND_MS = 100
+"""What a user without a bound is told to wait, when the service cannot keep up with it."""
 DEBT_S = 1.0
 """So far below empty a bucket may get, in seconds of its rate: nobody waits longer after the last request."""
 USERS_MOST = 10_000
@@ -88,11 +90,12 @@ class Rates:
     def admits(self, user: str, cost: float, now_s: float, *, too_much: bool = False) -> bool:
         """Whether a user may have one more request, which then has cost so many tokens.
 
-        With `too_much` the user asks for more than the service can do: it is held to little for a while.
+        With `too_much` the user asks for more than the service can do: it is held to little for a while, or, where its
+        rate has no bound, until it is no more too much.
         """
         account = self._account(user, now_s)
         if not account.allowance.rate:
-            return True
+            return not too_much
         if too_much:
             account.held_until_s = now_s + HELD_S
         rate, burst = account.paced(now_s)
@@ -139,7 +142,11 @@ class Rates:
         account = self._account(user, now_s)
         rate, burst = account.paced(now_s)
         account.requests.fill(rate, burst, now_s)
-        return max(1, math.ceil((1 - account.requests.tokens) / rate * 1000)) if rate else 1
+        return max(1, math.ceil((1 - account.requests.tokens) / rate * 1000)) if rate else WITHOUT_BOUND_MS
+
+    def bounded(self, user: str, now_s: float) -> bool:
+        """Whether the rate of a user has a bound."""
+        return self._account(user, now_s).allowance.rate > 0
 
     def _account(self, user: str, now_s: float) -> _Account:
         account = self._accounts.get(user)

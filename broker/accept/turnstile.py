@@ -34,7 +34,7 @@ AGAIN_S = 0.02
 """How soon it is looked again whether messages may be decided."""
 REPLIES_MOST = 2_000
 """Publications that wait for the MQTT server; beyond it nothing is decided, unless the link reads no more: then the
-MQTT server's receipts lie behind requests that are to be acknowledged first."""
+MQTT server's receipts lie behind requests that are to be acknowledged first. `Backlog` bounds them then."""
 AHEAD_MESSAGES, AHEAD_BYTES = 2_000, 32 * 2**20
 """What may wait for its turn; beyond it nothing is read."""
 
@@ -67,9 +67,9 @@ class Turnstile:
         self._quarantine = quarantine
         self._presence = presence
         self._turns = queues.turns
-        self._backlog = Backlog(replies, queues)
         self._topics = topics
         self._rates = Rates(settings)
+        self._backlog = Backlog(replies, queues, self._rates, ledger.outbox)
         self._foresight = Foresight(sessions, settings)
         self._shares = Shares(self._foresight.tightens)
         self._bytes = 0

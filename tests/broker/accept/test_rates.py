@@ -14,6 +14,7 @@ from broker.accept.rates import (
     HELD_S,
     REFUSED_COST,
     USERS_MOST,
+    WITHOUT_BOUND_MS,
     Rates,
 )
 from broker.settings import Settings, from_document
@@ -85,11 +86,14 @@ def test_who_asks_more_than_the_service_can_do_is_held_to_little_until_it_stops(
     assert taken(rates, "u", 100, 4.0 + 2 * HELD_S) == 100
 
 
-def test_rate_0_is_without_bound() -> None:
+def test_rate_0_is_without_bound_but_that_of_the_service() -> None:
     rates = rates_of(0)
     assert taken(rates, "u", 5000) == 5000
-    assert rates.admits("u", 1.0, 0.0, too_much=True)
-    assert rates.wait_ms("u", 0.0) == 1
+    assert not rates.bounded("u", 0.0)
+    assert not asked(rates, "u", 0.0, too_much=True)
+    assert rates.wait_ms("u", 0.0) == WITHOUT_BOUND_MS
+    assert taken(rates, "u", 5000) == 5000
+    assert rates_of().bounded("u", 0.0)
 
 
 def test_a_user_may_have_a_rate_of_its_own_and_a_star_stands_for_the_others() -> None:

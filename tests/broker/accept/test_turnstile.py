@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.accept import turnstile
+from broker.accept import backlog, turnstile
 from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST
 from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
@@ -182,6 +182,36 @@ def test_requests_are_decided_while_receipts_lie_behind_them(tmp_path: Path, mon
         assert len(plant.link.acked) == 800
 
     play(tmp_path, scenario)
+
+
+def test_replies_are_bounded_while_receipts_lie_behind_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has no bound is refused without an answer then, and the others are decided."""
+    monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
+    monkeypatch.setattr(backlog, "STUCK", 400)
+
+    async def scenario(plant: Plant) -> None:
+        plant.link.answer()
+        await plant.turn(1.0)
+        plant.link.silent = plant.link.deaf = True
+        for _ in range(50):
+            for _ in range(100):
+                plant.send("nobody", "GetGravityVector")
+            await plant.turn(0.1)
+        assert len(plant.link.acked) == 5000
+        held = plant.service._outbox.backlog
+        assert held < 1500
+        plant.send("nobody", "GetGravityVector", user="other", id="mine")
+        await plant.turn(0.1)
+        assert len(plant.link.acked) == 5001
+        assert plant.service._outbox.backlog == held + 1
+        plant.link.deaf = False
+        plant.link.answer()
+        while not replies(plant, "other"):
+            await plant.turn(0.1)
+
+    play(tmp_path, scenario, rates={"rate": 0})
 
 
 def test_nothing_is_decided_while_too_many_replies_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
