@@ -3,8 +3,8 @@
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
+from broker.asyncapi.document import asyncapi_document
 from broker.settings import Settings
-from broker.topics import Topics
 from broker.version import service_version
 from handlers.items.config_items import held_by_service
 from handlers.methods.authority import hold_document
@@ -16,7 +16,6 @@ from schema.codecs.plain import to_plain
 from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
-from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, event_topic
 from schema.items import ITEMS
 
 NOTICE = (
@@ -66,61 +65,9 @@ def errors() -> dict[str, Any]:
     }
 
 
-_RECEIVED = frozenset({"request", "deviceBirth", "deviceDeath", "deviceAck", "deviceReport"})
-"""Channels that the service listens to; on all others it publishes."""
-
-
-def _channels(topics: Topics) -> dict[str, tuple[str, str]]:
-    """Address and description of every kind of topic."""
-    return {
-        "request": (topics.request("{user}", "{conn}", "{arm}", "{method}"), "One request"),
-        "reply": (topics.reply("{user}", "{conn}", "{leaf}"), "The reply"),
-        "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle"),
-        "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events"),
-        "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events"),
-        "outcomeEvent": (
-            topics.event("{arm}", event_topic(CHANGE_NOT_APPLIED)),
-            "Accepted changes that did not become what was asked",
-        ),
-        "adminEvent": (
-            topics.event("{arm}", event_topic(AdminEvent.REQUEST_DENIED)),
-            "Who may change the arm, which arm it is, and whom the rights refused",
-        ),
-        "state": (topics.state("{arm}", "{document}"), "Retained documents of an arm"),
-        "service": (topics.service("{instance}"), "Presence of the service"),
-        "deviceBirth": (topics.device("{arm}", "birth"), "An arm that speaks MQTT: who it is, and its session"),
-        "deviceDeath": (topics.device("{arm}", "death"), "The session of such an arm that ended"),
-        "deviceCommand": (topics.device("{arm}", "cmd"), "One command to such an arm"),
-        "deviceAck": (topics.device("{arm}", "ack"), "Its answer"),
-        "deviceReport": (topics.device("{arm}", "report"), "What it tells by itself"),
-    }
-
-
 def asyncapi(settings: Settings) -> dict[str, Any]:
-    """The document `meta/asyncapi`: the topics as an AsyncAPI 3 document."""
-    channels = _channels(Topics(settings.root))
-    return {
-        "asyncapi": "3.0.0",
-        "info": {"title": "armbroker", "version": service_version(), "description": NOTICE},
-        "defaultContentType": "application/json",
-        "channels": {
-            name: {
-                "address": address,
-                "description": text,
-                "parameters": {
-                    level[1:-1]: {} for level in address.split("/") if level.startswith("{") and level.endswith("}")
-                },
-            }
-            for name, (address, text) in channels.items()
-        },
-        "operations": {
-            name: {
-                "action": "receive" if name in _RECEIVED else "send",
-                "channel": {"$ref": f"#/channels/{name}"},
-            }
-            for name in channels
-        },
-    }
+    """The document `meta/asyncapi`: the protocol as an AsyncAPI 3 document."""
+    return asyncapi_document(settings.root, service_version(), NOTICE)
 
 
 def factsheet(session: ArmSession) -> dict[str, Any]:

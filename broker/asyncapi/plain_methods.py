@@ -1,0 +1,111 @@
+"""Params and results of the methods without a message."""
+
+from broker.asyncapi.messages import ITEM, LIMIT, MODE
+from broker.asyncapi.shapes import (
+    ANY,
+    FLAG,
+    MAPPING,
+    NULL,
+    NUMBER,
+    TEXT,
+    TIME,
+    Schema,
+    either,
+    listed,
+    mapped,
+    one_of,
+    record,
+    ref,
+    whole,
+)
+from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
+from handlers.methods.simulation import FAULTS, LONGEST_MS
+from handlers.methods.trajectory_check import VIOLATIONS_MOST
+from limits.command import LimiterKind
+from limits.ros2.arrays import INTERFACES
+from limits.stack.joints import QUANTITIES
+from schema.arms import Authority
+from schema.intrinsic import DynamicLimitsCheckMode
+
+_NONE = record({})
+_MODE = ref(MODE)
+_CHECK_MODE = one_of(*(mode.name for mode in DynamicLimitsCheckMode))
+_LIMITER = one_of(*(kind.value for kind in LimiterKind))
+_LISTS = record({quantity: listed(either(NUMBER, NULL, ref(LIMIT))) for quantity in INTERFACES})
+_ROWS = listed(listed(NUMBER))
+_MOTION: dict[str, Schema] = {"joints": listed(TEXT), "mode": _MODE, "check_mode": _CHECK_MODE}
+_MISSING = listed(MAPPING)
+_PENDING = record({"rev": whole(1), "all": {"const": True}})
+
+PARAMS: dict[str, Schema] = {
+    "Explain": record({"quantity": one_of(*QUANTITIES), "joint": TEXT, "mode": _MODE}),
+    "CheckTrajectory": record(
+        {
+            "times": listed(NUMBER), "positions": _ROWS, "velocities": _ROWS, "accelerations": _ROWS, **_MOTION,
+            "skip": whole(), "limit": whole(1, VIOLATIONS_MOST),
+        },
+        ("times", "positions"),
+    ),
+    "CheckCommand": record(
+        {"limiter": _LIMITER, "state": _LISTS, "command": _LISTS, "dt": NUMBER, **_MOTION}, ("command", "dt")
+    ),
+    "GetHistory": record(
+        {"after_rev": whole(), "before_rev": whole(), "item": ref(ITEM), "limit": whole(1, HISTORY_MOST)}
+    ),
+    "GetEvents": record({"after_seq": whole(), "limit": whole(1, EVENTS_MOST)}),
+    "WhoAmI": _NONE,
+    "ConfirmPending": _PENDING,
+    "DiscardPending": _PENDING,
+    "ConfirmArm": _NONE,
+    "RestoreFactory": _NONE,
+    "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
+    "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
+    "ReleaseArm": _NONE,
+    "SimFault": record(
+        {
+            "fault": one_of(*FAULTS), "for_ms": whole(0, LONGEST_MS), "delay_ms": whole(0, LONGEST_MS),
+            "item": ref(ITEM), "slot": TEXT, "value": ANY,
+        },
+        ("fault",),
+    ),
+}  # fmt: skip
+"""Of each method without a message for its params."""
+
+RESULTS: dict[str, Schema] = {
+    "DescribeJointParameters": record({"parameters": mapped(MAPPING)}, ("parameters",)),
+    "Explain": record({"mode": _MODE, "numbers": listed(MAPPING)}, ("mode", "numbers")),
+    "CheckTrajectory": record(
+        {
+            "within": FLAG, "mode": _MODE, "check_mode": _CHECK_MODE, "points": whole(), "count": whole(),
+            "first": ANY, "worst": ANY, "violations": listed(MAPPING), "more": FLAG,
+        },
+        ("within", "mode", "check_mode", "points", "count", "violations", "more"),
+    ),
+    "CheckCommand": record(
+        {
+            "limited": FLAG, "mode": _MODE, "check_mode": _CHECK_MODE, "limiter": _LIMITER, "command": _LISTS,
+            "reasons": listed(MAPPING),
+        },
+        ("limited", "mode", "check_mode", "limiter", "command", "reasons"),
+    ),
+    "GetHistory": record(
+        {"changes": listed(MAPPING), "more": FLAG, "missing": _MISSING}, ("changes", "more", "missing")
+    ),
+    "GetEvents": record(
+        {
+            "events": listed(MAPPING), "first_seq": whole(), "head_seq": whole(), "more": FLAG, "missing": _MISSING,
+        },
+        ("events", "first_seq", "head_seq", "more"),
+    ),
+    "WhoAmI": record(
+        {"user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT}, ("user", "conn")
+    ),
+    **dict.fromkeys(
+        (
+            "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "SetAuthority", "HoldArm",
+            "ReleaseArm", "SimFault",
+        ),
+        _NONE,
+    ),
+}  # fmt: skip
+"""Of each method without a message for its result."""
