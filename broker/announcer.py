@@ -1,6 +1,7 @@
 """What the service publishes of itself and its arms beside their state: retained, and again when it may be lost."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from broker import self_description
@@ -17,6 +18,9 @@ from broker.settings import Settings
 from broker.store.rows import ArmRow
 from broker.topics import Topics
 
+Shorten = Callable[[dict[str, Any], int], bytes]
+"""Makes the payload of a document of at most so many bytes."""
+
 
 class Announcer:
     """Publishes `svc/...` and `meta/...`."""
@@ -31,7 +35,7 @@ class Announcer:
         """Publish what is not retained as it is: payload by name below `meta/`."""
         for name, document in self._of_the_service().items():
             if retained.get(name) != JSON.encode_document(document):
-                self._retain(self._topics.meta(name), document)
+                self._retain(self._topics.meta(name), document, self_description.SHORTENED.get(name))
 
     def _of_the_service(self) -> dict[str, dict[str, Any]]:
         """The documents of the service itself, by name below `meta/`."""
@@ -73,11 +77,10 @@ class Announcer:
             self._clear(self._topics.state(arm, name))
         self._clear(self._topics.meta(f"factsheet/{arm}"))
 
-    def _retain(self, topic: str, document: dict[str, Any]) -> None:
+    def _retain(self, topic: str, document: dict[str, Any], short: Shorten | None = None) -> None:
         payload = JSON.encode_document(document)
-        self._ledger.outbox.send(
-            Publication(topic, payload, JSON.content_type, retain=True, shorten=shortener("", payload))
-        )
+        shorten = shortener("", payload) if short is None else partial(short, document)
+        self._ledger.outbox.send(Publication(topic, payload, JSON.content_type, retain=True, shorten=shorten))
 
     def _clear(self, topic: str) -> None:
         self._ledger.outbox.send(Publication(topic, b"", retain=True))

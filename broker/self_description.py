@@ -1,5 +1,7 @@
 """What the service says of itself: `meta/...`."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
@@ -23,6 +25,7 @@ NOTICE = (
     "and other writers can change an arm at any time."
 )
 _SERVICE = 16
+JSON = CODECS["application/json"]
 
 
 def service(settings: Settings, epoch: int) -> dict[str, Any]:
@@ -68,6 +71,18 @@ def errors() -> dict[str, Any]:
 def asyncapi(settings: Settings) -> dict[str, Any]:
     """The document `meta/asyncapi`: the protocol as an AsyncAPI 3 document."""
     return asyncapi_document(settings.root, service_version(), NOTICE)
+
+
+def shortened_asyncapi(document: dict[str, Any], room: int) -> bytes:
+    """As much of it as fits, each still a whole document: the channels, or nothing but who publishes."""
+    nothing = {"asyncapi": document["asyncapi"], "info": document["info"], "channels": {}}
+    channels = {name: part for name, part in document.items() if name != "operations"}
+    payloads = (JSON.encode_document(each) for each in (document, channels, nothing))
+    return next((payload for payload in payloads if len(payload) <= room), b"{}")
+
+
+SHORTENED: Mapping[str, Callable[[dict[str, Any], int], bytes]] = MappingProxyType({"asyncapi": shortened_asyncapi})
+"""How documents are made shorter that have to stay whole, by name below `meta/`."""
 
 
 def factsheet(session: ArmSession) -> dict[str, Any]:

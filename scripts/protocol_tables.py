@@ -161,7 +161,7 @@ SERVICE: Texts = {
 META: Texts = {
     "meta/service": "`{name, version, protocol, epoch, root, instance, identity, methods, codecs, limits, payload_with_lists, service_version, notice}`",
     "meta/errors": "`{errors: [{kind, code, names, retry, text, remedy}]}`",
-    "meta/asyncapi": "an AsyncAPI 3 document of all channels",
+    "meta/asyncapi": "an AsyncAPI 3 document of all channels and methods; asyncapi.json is the same with examples, schemas/ has one JSON Schema a method",
     "meta/factsheet/<arm>": "`{arm, adapter, model, serial?, joints: [{name, type}], hard_limits, resolution, methods, items, modes_settable, notes, ...}`",
 }
 BOUNDS: Texts = {
@@ -214,7 +214,7 @@ MAPPINGS: dict[str, tuple[str, str]] = {
     "ConfirmPending": ("`rev` or `all: true`", "`{}`"),
     "DiscardPending": ("`rev` or `all: true`", "`{}`"),
     "ConfirmArm": ("", "`{}`"),
-    "RestoreFactory": ("", "`{}`"),
+    "RestoreFactory": ("", "`{items: {<item> or <item/slot>: outcome}}`; absent where the reply came before the end"),
     "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
     "HoldArm": ("`reason, until?`", "`{}`"),
     "ReleaseArm": ("", "`{}`"),

@@ -101,56 +101,53 @@ def _moved(part: Any) -> Any:
     return [_moved(each) for each in part] if isinstance(part, list) else part
 
 
-def _channels(topics: Topics) -> dict[str, tuple[str, str, dict[str, Schema]]]:
-    """Address, description and payloads of every channel but those of requests and replies."""
-    described, event, device = _described(), ref("Event"), {"type": "object"}
-    channels: dict[str, tuple[str, str, dict[str, Schema]]] = {
-        "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle", {"event": event}),
-        "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events", {"event": event}),
-        "modeEvent": (
-            topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)),
-            "Control mode events",
-            {"event": event},
-        ),
-        "outcomeEvent": (
-            topics.event("{arm}", event_topic(CHANGE_NOT_APPLIED)),
-            "Accepted changes that did not become what was asked",
-            {"event": event},
-        ),
-        "adminEvent": (
-            topics.event("{arm}", event_topic(AdminEvent.REQUEST_DENIED)),
-            "Who may change the arm, which arm it is, and whom the rights refused",
-            {"event": event},
-        ),
+_Channel = tuple[str, str, dict[str, Schema]]
+"""Address, description and payloads."""
+_LEAVES = {
+    "birth": "An arm that speaks MQTT: who it is, and its session",
+    "death": "The session of such an arm that ended",
+    "cmd": "One command to such an arm",
+    "ack": "Its answer",
+    "report": "What it tells by itself",
+}
+
+
+def _events(topics: Topics) -> dict[str, _Channel]:
+    """The channels of events."""
+    event: dict[str, Schema] = {"event": ref("Event")}
+    outcome, admin = event_topic(CHANGE_NOT_APPLIED), event_topic(AdminEvent.REQUEST_DENIED)
+    told = "Who may change the arm, which arm it is, and whom the rights refused"
+    return {
+        "notice": (topics.notice("{user}", "{conn}", "{handle}"), "Notices of a handle", event),
+        "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events", event),
+        "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events", event),
+        "outcomeEvent": (topics.event("{arm}", outcome), "Accepted changes that did not become what was asked", event),
+        "adminEvent": (topics.event("{arm}", admin), told, event),
     }
+
+
+def _retained(topics: Topics) -> dict[str, _Channel]:
+    """The channels of retained documents."""
+    channels: dict[str, _Channel] = {}
     for name in NAMES:
-        text = f"Retained: the document {name} of an arm"
-        channels[f"state{name.capitalize()}"] = (
-            topics.state("{arm}", name),
-            text,
-            {"document": described.states[name]},
-        )
-    addresses = {
-        "metaService": topics.meta("service"), "metaErrors": topics.meta("errors"),
-        "metaAsyncapi": topics.meta("asyncapi"), "metaFactsheet": topics.meta("factsheet/{arm}"),
-    }  # fmt: skip
-    for name, schema in meta_schemas().items():
-        channels[name] = (addresses[name], "Retained: what the service says of itself", {"document": schema})
-    channels["service"] = (
-        topics.service("{instance}"),
-        "Retained: presence of the service",
-        {"document": service_schema()},
-    )
-    for leaf, text in (
-        ("birth", "An arm that speaks MQTT: who it is, and its session"),
-        ("death", "The session of such an arm that ended"),
-        ("cmd", "One command to such an arm"),
-        ("ack", "Its answer"),
-        ("report", "What it tells by itself"),
-    ):
-        name = "deviceCommand" if leaf == "cmd" else f"device{leaf.capitalize()}"
-        channels[name] = (topics.device("{arm}", leaf), text, {"document": device})
+        text, schema = f"Retained: the document {name} of an arm", _described().states[name]
+        channels[f"state{name.capitalize()}"] = (topics.state("{arm}", name), text, {"document": schema})
+    names = ("service", "errors", "asyncapi", "factsheet/{arm}")
+    for (channel, schema), name in zip(meta_schemas().items(), names, strict=True):
+        channels[channel] = (topics.meta(name), "Retained: what the service says of itself", {"document": schema})
+    presence = {"document": service_schema()}
+    channels["service"] = (topics.service("{instance}"), "Retained: presence of the service", presence)
     return channels
+
+
+def _devices(topics: Topics) -> dict[str, _Channel]:
+    """The channels of arms that speak MQTT."""
+    return {
+        "deviceCommand" if leaf == "cmd" else f"device{leaf.capitalize()}": (
+            topics.device("{arm}", leaf), text, {"document": {"type": "object"}},
+        )
+        for leaf, text in _LEAVES.items()
+    }  # fmt: skip
 
 
 def _parameters(address: str) -> dict[str, Any]:
@@ -206,7 +203,7 @@ def asyncapi_document(root: str, version: str, notice: str, *, full: bool = Fals
         name: _operation(request_names[name], reply_names[name]) | ({"summary": row.summary} if full else {})
         for name, row in RPC_TABLE.items()
     }
-    for name, (address, text, payloads) in _channels(topics).items():
+    for name, (address, text, payloads) in (_events(topics) | _retained(topics) | _devices(topics)).items():
         messages = {key: {"payload": payload} for key, payload in payloads.items()}
         channels[name] = {"address": address, "description": text, **_parameters(address), "messages": messages}
         action = "receive" if name in RECEIVED else "send"

@@ -10,6 +10,7 @@ from broker.asyncapi.shapes import (
     TEXT,
     TIME,
     Schema,
+    either,
     listed,
     mapped,
     one_of,
@@ -70,8 +71,8 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         "read_at": TIME,
     }  # fmt: skip
     effective = {
-        "joints": listed(TEXT), "units": mapped(TEXT), "sources": listed(MAPPING), "other_modes": MAPPING,
-        "modes": MAPPING, "unknown_mode": MAPPING, "why": TEXT,
+        "joints": listed(TEXT), "units": mapped(either(TEXT, listed(TEXT))), "sources": listed(MAPPING),
+        "other_modes": MAPPING, "modes": MAPPING, "unknown_mode": MAPPING, "why": TEXT,
     }  # fmt: skip
     return {
         PRESENCE: _document(presence, ("state", "ready", "authority")),

@@ -100,9 +100,10 @@ RESULTS: dict[str, Schema] = {
     "WhoAmI": record(
         {"user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT}, ("user", "conn")
     ),
+    "RestoreFactory": record({"items": mapped(TEXT)}),
     **dict.fromkeys(
         (
-            "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "SetAuthority", "HoldArm",
+            "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",
             "ReleaseArm", "SimFault",
         ),
         _NONE,

@@ -1,0 +1,199 @@
+"""What `docs/asyncapi.json` and `docs/schemas/` say holds of a running service, and a client can be made of them."""
+
+import asyncio
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+from tests.journey.client import Client
+from tests.journey.conftest import ClientMaker
+from tests.journey.running import RunningService
+from tests.links import peer
+
+pytestmark = pytest.mark.mqtt
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT: dict[str, Any] = json.loads((ROOT / "docs/asyncapi.json").read_text())
+WRITTEN_FOR = "armbroker/v1/"
+"""Where the topics of the committed document begin; those of another root begin elsewhere."""
+METHODS = [name for name, operation in DOCUMENT["operations"].items() if "reply" in operation]
+WITHOUT = {
+    "GetSkeleton": "unknown_method",
+    "ConfirmArm": "revision_conflict",
+    "ReleaseArm": "revision_conflict",
+}
+"""Methods that a fresh arm refuses, and how."""
+
+
+def found(ref: str) -> Any:
+    """What a reference of the document points to."""
+    part: Any = DOCUMENT
+    for step in ref.removeprefix("#/").split("/"):
+        part = part[step]
+    return part
+
+
+def checked(payload_schema: dict[str, Any], payload: Any) -> None:
+    """Compare a payload with a schema of the document."""
+    Draft7Validator({**payload_schema, "components": DOCUMENT["components"]}).validate(payload)
+
+
+def examples() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every example, with its method."""
+    for method in METHODS:
+        (message,) = DOCUMENT["operations"][method]["messages"]
+        for example in found(message["$ref"])["examples"]:
+            yield method, example["payload"]
+
+
+@pytest.mark.parametrize(("method", "request_"), list(examples()), ids=METHODS)
+async def test_each_example_is_answered_as_its_schema_says(
+    connect: ClientMaker, arm: str, method: str, request_: dict[str, Any]
+) -> None:
+    client = await connect()
+    fields = {name: value for name, value in request_.items() if name not in ("id", "params")}
+    if method == "Unsubscribe":
+        opened = await client.change(arm, "ControlModeTopic")
+        request_ = {**request_, "params": opened["result"]}
+    reply = await client.call(arm, method, request_["params"], id=request_["id"], **fields)
+    (message,) = DOCUMENT["operations"][method]["reply"]["messages"]
+    checked(found(message["$ref"])["payload"], reply)
+    alone = json.loads((ROOT / f"docs/schemas/{method}.json").read_text())
+    Draft7Validator({"$ref": "#/definitions/reply", "definitions": alone["definitions"]}).validate(reply)
+    assert (reply.get("error") or {}).get("kind") == WITHOUT.get(method), reply
+
+
+def pattern(address: str) -> re.Pattern[str]:
+    """The topics of a channel, below any root."""
+    below = address.partition("/v1/")[2]
+    return re.compile(re.sub(r"\{\w+\}", "[^/]+", below) + r"\Z")
+
+
+async def test_everything_that_is_published_is_as_its_channel_says(connect: ClientMaker, arm: str) -> None:
+    monitor = await connect("evt/#", "state/#", "meta/#", "svc/#", "ntf/#")
+    client = await connect()
+    twist = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
+    await client.change(arm, "ControlConfigurationTopic", {})
+    await client.change(arm, "SetTwistLinearSoftLimit", twist)
+    await client.change(arm, "SetControlMode", {"control_mode": "ANGULAR_JOYSTICK"})
+    await client.change(arm, "HoldArm", {"reason": "a look"})
+    await client.change(arm, "SimFault", {"fault": "refuse"})
+    await client.call(arm, "SetDesiredLinearTwist", {"linear": 0.1})
+    last = (f"evt/{arm}/outcome", f"state/{arm}/effective", f"meta/factsheet/{arm}")
+    taken = [await monitor.take_topic(topic) for topic in last]
+    channels = {name: (pattern(channel["address"]), channel) for name, channel in DOCUMENT["channels"].items()}
+    seen: set[str] = set()
+    for message in [*taken, *monitor.inbox]:
+        matching = [name for name, (topics, _) in channels.items() if topics.match(message.topic)]
+        if not message.payload or matching == ["reply"]:
+            continue
+        seen.add(matching[0])
+        for payload in channels[matching[0]][1]["messages"].values():
+            checked(payload["payload"], message.document)
+    told = {name for name, operation in DOCUMENT["operations"].items() if operation["action"] == "send"}
+    assert told - seen == {"deviceCommand"}
+
+
+class Generated:
+    """A client made from the document alone: one coroutine a method, by the name of its operation."""
+
+    def __init__(self, publish: Callable[[str, bytes], Any], replies: Any, root: str, **levels: str) -> None:
+        self._publish, self._replies, self._root, self._levels = publish, replies, root, levels
+        self._number = 0
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        operation = DOCUMENT["operations"].get(method)
+        if operation is None or "reply" not in operation:
+            raise AttributeError(method)
+
+        async def call(**params: Any) -> Any:
+            self._number += 1
+            name = f"gen-{self._number}"
+            request = {"id": name, "params": params}
+            (message,) = operation["messages"]
+            checked(found(message["$ref"])["payload"], request)
+            address = found(operation["channel"]["$ref"])["address"]
+            await self._publish(self._filled(address, method=method), json.dumps(request).encode())
+            wanted = self._filled(found(operation["reply"]["channel"]["$ref"])["address"], leaf=name)
+            async with asyncio.timeout(10):
+                async for answer in self._replies:
+                    if str(answer.topic) == wanted:
+                        reply = json.loads(answer.payload)
+                        checked(found(operation["reply"]["messages"][0]["$ref"])["payload"], reply)
+                        return reply
+            return None
+
+        return call
+
+    def _filled(self, address: str, **more: str) -> str:
+        """An address with its parameters filled in."""
+        filled = re.sub(r"\{(\w+)\}", lambda level: (self._levels | more)[level[1]], address)
+        return filled.replace(WRITTEN_FOR, self._root)
+
+
+async def test_a_client_made_from_the_document_alone_sets_and_gets(service: RunningService, arm: str) -> None:
+    here = f"{service.root}/"
+    async with peer(service.port, "gen-1", user=None) as connection:
+        own = re.sub(r"\{\w+\}", "+", DOCUMENT["channels"]["reply"]["address"]).replace(WRITTEN_FOR, here)
+        await connection.subscribe(own, qos=1)
+        client = Generated(
+            lambda topic, payload: connection.publish(topic, payload, qos=1), aiter(connection.messages),
+            here, user="gen", conn="gen-1", arm=arm,
+        )  # fmt: skip
+        done = await client.SetTwistLinearSoftLimit(control_mode="CARTESIAN_JOYSTICK", twist_linear_soft_limit=0.125)
+        assert (done["ok"], done["stage"]) == (True, "applied")
+        read = await client.GetKinematicSoftLimits(control_mode="CARTESIAN_JOYSTICK")
+        assert read["result"]["twist_linear"] == 0.125
+        with pytest.raises(AttributeError):
+            client.NoSuchMethod()
+
+
+async def test_the_retained_document_is_the_committed_one_in_short(connect: ClientMaker) -> None:
+    monitor: Client = await connect("meta/asyncapi")
+    retained = (await monitor.take_topic("meta/asyncapi")).document
+    assert retained["operations"].keys() == DOCUMENT["operations"].keys()
+    assert retained["components"] == DOCUMENT["components"]
+    assert retained["channels"].keys() == DOCUMENT["channels"].keys()
+
+
+@pytest.fixture(scope="session")
+def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the official parser."""
+    folder = tmp_path_factory.mktemp("parser")
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "@asyncapi/parser@3"]
+    subprocess.run(npm, cwd=folder, check=True, timeout=200, stdout=subprocess.DEVNULL)
+    (folder / "validate.mjs").write_text(VALIDATE)
+    return folder
+
+
+VALIDATE = """
+import { readFileSync } from 'node:fs'
+import { Parser } from '@asyncapi/parser'
+
+const { document, diagnostics } = await new Parser().parse(readFileSync(process.argv[2], 'utf8'))
+const found = diagnostics.filter(({ code }) => code !== 'asyncapi-latest-version')
+console.log(JSON.stringify({
+  operations: document?.operations().length ?? 0,
+  found: found.map(({ code, message, path }) => [code, message, path.join('.')]),
+}))
+"""
+
+
+@pytest.mark.timeout(240)
+async def test_the_official_parser_takes_both(connect: ClientMaker, parser: Path, tmp_path: Path) -> None:
+    monitor: Client = await connect("meta/asyncapi")
+    (tmp_path / "retained.json").write_bytes((await monitor.take_topic("meta/asyncapi")).payload)
+    (tmp_path / "wrong.json").write_text(json.dumps(DOCUMENT | {"operations": {"x": {"action": "shout"}}}))
+    results = []
+    for file in (ROOT / "docs/asyncapi.json", tmp_path / "retained.json", tmp_path / "wrong.json"):
+        node = ["node", "validate.mjs", str(file)]
+        done = await asyncio.to_thread(subprocess.run, node, cwd=parser, check=True, capture_output=True, timeout=60)
+        results.append(json.loads(done.stdout))
+    whole = {"operations": len(DOCUMENT["operations"]), "found": []}
+    assert results[:2] == [whole, whole]
+    assert results[2]["found"]
