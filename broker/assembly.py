@@ -76,6 +76,7 @@ def ledger_of(
     )  # fmt: skip
     outbox.on_published = traffic.published
     documents.after_commit = ledger.after_commit
+    store.begin_telling, store.end_telling = outbox.gather, outbox.pump
     return ledger
 
 

@@ -280,6 +280,8 @@ class Service:
         if drain:
             self._queues.end_with_changes()
             await self._settle()
+            with contextlib.suppress(TimeoutError):  # what was said at the last moment
+                await asyncio.wait_for(self._store.committed(), FLUSH_S)
             self._presence.fall_silent()
             self._announcer.presence(OFFLINE)
             await self._flush()

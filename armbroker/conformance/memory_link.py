@@ -113,7 +113,17 @@ class MemoryLink(_Inbox):
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink`."""
+        self.ack_now(messages)
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """See `MqttLink`."""
+        del callback
+        return False
+
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """See `MqttLink`."""
         self.acked += [message for message in messages if message.payload or not message.retain]
+        return True
 
     def publish(
         self,
@@ -278,6 +288,16 @@ class MemoryReader:
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink`."""
+
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """See `MqttLink`."""
+        del messages
+        return True
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """See `MqttLink`."""
+        del callback
+        return False
 
     def publish(self, topic: str, payload: bytes, **_: object) -> MemoryReceipt:
         """See `MqttLink`."""

@@ -2,7 +2,9 @@
 
 import contextlib
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import structlog
 
@@ -30,6 +32,7 @@ from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
 from broker.settings import Settings, Users
 from broker.settle.settler import Settler
+from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.items.room import check_reserve
@@ -76,17 +79,40 @@ class Acceptor:
         self.follow(settings)
         self._topics = topics
         self._next_request = next_request
-        self._open: deque[Arrival] = deque()
-        """Decided, but not committed yet; oldest first."""
+        self._open: deque[list[Arrival]] = deque()
+        """Decided, but not committed yet; by the batch that they wait for, oldest first."""
+        self._batch: Batch | None = None
+        """The newest of these batches."""
         self.closing = False
+
+    def look(self, arrivals: Sequence[Arrival]) -> None:
+        """Read messages that are decided next, without a pause in between, and look their ids up at once."""
+        for arrival in arrivals:
+            arrival.rpc = RPC_TABLE.get(arrival.topic.method)
+            if arrival.barred is None:
+                with contextlib.suppress(Exception):  # told when it is decided
+                    decode_once(arrival)
+        self._known_ids.look(arrivals)
+
+    def forget(self) -> None:
+        """What `look` found counts no longer: others are decided in between."""
+        self._known_ids.forget()
 
     def accept(self, arrival: Arrival) -> None:
         """Decide one message; its acknowledgement follows the commit of the decision."""
         clock = self._ledger.clock
         arrival.at_us, arrival.now_s = clock.now_us(), clock.monotonic()
-        self._open.append(arrival)
         self._decide_or_refuse(arrival)
-        self._ledger.after_commit(self._committed)
+        store = self._ledger.store
+        if store.settled:
+            self._pass((arrival,))
+            return
+        if store.batch is not self._batch:
+            self._batch = store.batch
+            self._open.append([])
+            store.batch.on_commit(self._committed)
+        self._open[-1].append(arrival)
+        store.flush_soon()
 
     def limit(self, arrival: Arrival, error: BrokerError) -> None:
         """Answer a request that is not decided, for its user sends too much; nothing of it is stored."""
@@ -104,16 +130,20 @@ class Acceptor:
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
         """Answer everything that was decided but could not be committed; it stays unacknowledged."""
-        for arrival in self._open:
+        for arrival in chain.from_iterable(self._open):
             self._replies.give(arrival.address(self._topics), self._refusal(arrival, error))
         self._open.clear()
 
     def _committed(self) -> None:
-        """The oldest open decision is committed."""
-        arrival = self._open.popleft()
-        self._quarantine.passed(arrival.message)
-        if arrival.ticket is not None:
-            self._acks.done(arrival.ticket)
+        """The oldest open decisions are committed."""
+        self._pass(self._open.popleft())
+
+    def _pass(self, arrivals: Sequence[Arrival]) -> None:
+        """Nothing more is to be done for these messages to be safe."""
+        if self._quarantine.watches:
+            for arrival in arrivals:
+                self._quarantine.passed(arrival.message)
+        self._acks.all_done([arrival.ticket for arrival in arrivals if arrival.ticket is not None])
 
     def _decide_or_refuse(self, arrival: Arrival) -> None:
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from broker.link.mqtt_link import InboundMessage
@@ -10,6 +10,9 @@ from broker.link.mqtt_link import InboundMessage
 
 class Source(Protocol):
     """Where messages come from."""
+
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """As `ack`, without waiting; false when that cannot be."""
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """Acknowledge messages, in the order of arrival."""
@@ -33,6 +36,8 @@ class Acks:
         self._open: deque[Ticket] = deque()
         self._ready: list[InboundMessage] = []
         self._wanted = asyncio.Event()
+        self._waiting = False
+        """Whether some are being acknowledged, and others come behind them."""
 
     def enter(self, message: InboundMessage) -> Ticket:
         """Take in the next message, in the order of arrival."""
@@ -42,13 +47,21 @@ class Acks:
 
     def done(self, ticket: Ticket) -> None:
         """A message is decided durably, or needs no decision."""
-        ticket.done = True
-        order = self._open
-        if order[0] is not ticket:
-            return
+        self.all_done((ticket,))
+
+    def all_done(self, tickets: Iterable[Ticket]) -> None:
+        """As `done`, of several messages."""
+        for ticket in tickets:
+            ticket.done = True
+        order, ready = self._open, self._ready
         while order and order[0].done:
-            self._ready.append(order.popleft().message)
-        self._wanted.set()
+            ready.append(order.popleft().message)
+        if not ready:
+            return
+        if not self._waiting and self._source.ack_now(ready):
+            self._ready = []
+        else:
+            self._wanted.set()
 
     async def run(self) -> None:
         """Acknowledge, for ever."""
@@ -56,4 +69,6 @@ class Acks:
             await self._wanted.wait()
             self._wanted.clear()
             messages, self._ready = self._ready, []
+            self._waiting = True
             await self._source.ack(messages)
+            self._waiting = False

@@ -72,6 +72,10 @@ class Intake:
         """Acknowledge messages, in the order of arrival."""
         await self._link.ack(messages)
 
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """As `ack`, without waiting; false when the link cannot do that."""
+        return self._link.ack_now(messages)
+
     def close(self) -> None:
         """Wait for no marker any more."""
         self._marker = ""

@@ -28,6 +28,11 @@ class Quarantine:
         self._watching = not clean
         self._starts: dict[str, int] = msgspec.json.decode(record) if record and not clean else {}
 
+    @property
+    def watches(self) -> bool:
+        """Whether any message is on record."""
+        return bool(self._starts)
+
     def suspects(self, message: InboundMessage) -> bool:
         """Whether a message was delivered before an unclean end."""
         return self._watching and message.dup

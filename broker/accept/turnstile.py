@@ -1,6 +1,7 @@
 """What comes in: judged by its user's rate before it is decoded, then decided in turns that are fair to all users."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from broker.accept.acceptor import Acceptor
@@ -30,6 +31,8 @@ COST_S = 0.0005
 COST_MOST = 64.0
 SLICE_S = 0.004
 """How long messages are decided without a pause: everything else waits meanwhile."""
+LOOK_AHEAD = 32
+"""Messages that are read together, and whose ids are looked up in one query."""
 AGAIN_S = 0.02
 """How soon it is looked again whether messages may be decided."""
 REPLIES_MOST = 2_000
@@ -72,6 +75,8 @@ class Turnstile:
         self._backlog = Backlog(replies, queues, self._rates, ledger.outbox)
         self._foresight = Foresight(sessions, settings)
         self._shares = Shares(self._foresight.tightens)
+        self._next: deque[Arrival] = deque()
+        """Whose turn it is, read already."""
         self._bytes = 0
         self._picking: asyncio.Handle | None = None
         self._room = asyncio.Event()
@@ -95,13 +100,27 @@ class Turnstile:
         self.open = True
         async for batch in self._intake.batches():
             for message in batch:
-                barred: BrokerError | None = None
-                if self._quarantine.suspects(message) and not await self._quarantine.begin(message):
-                    barred = BrokerError("quarantined", f"the service ended {STARTS} times on this message")
-                self.take(message, barred)
+                if self._quarantine.suspects(message):
+                    await self._take_suspect(message)
+                else:
+                    self.take(message)
+            self._pick_now()
             while self._full():
                 self._room.clear()
                 await self._room.wait()
+
+    async def _take_suspect(self, message: InboundMessage) -> None:
+        """Take one that may have ended the process; it is decided before the next of them is on record as begun."""
+        barred: BrokerError | None = None
+        if not await self._quarantine.begin(message):
+            barred = BrokerError("quarantined", f"the service ended {STARTS} times on this message")
+        self.take(message, barred)
+        self._pick_now()
+
+    def _pick_now(self) -> None:
+        """Decide what waits, unless that is about to happen."""
+        if self._picking is None and self._shares and not self._closed:
+            self._pick()
 
     def take(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
         """Take one message in: let it wait for its turn, or be done with it at once.
@@ -133,8 +152,6 @@ class Turnstile:
         self._shares.put(arrival)
         self._bytes += len(message.payload)
         self._turns.busy = True
-        if self._picking is None and not self._closed:
-            self._picking = asyncio.get_running_loop().call_soon(self._pick)
 
     def turn(self, passed: Callable[[], None]) -> None:
         """Call back once what a request passes was gone through: it is read, has its turn, and is committed.
@@ -196,19 +213,32 @@ class Turnstile:
         if not self._presence.sure or self._outbox.holds(REPLIES_MOST):
             self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
             return
-        clock = self._clock
+        self._picking = None
+        store = self._ledger.store
+        store.hold()
+        try:
+            self._decide()
+        finally:
+            self._acceptor.forget()
+            self._turns.busy = bool(self._shares or self._next)
+            self._room.set()
+            store.release()
+        if self._turns.busy and self._picking is None:
+            self._picking = asyncio.get_running_loop().call_soon(self._pick)
+
+    def _decide(self) -> None:
+        """Decide for the time of a slice."""
+        clock, shares, following = self._clock, self._shares, self._next
         begun_s = at_s = clock.monotonic()
-        while self._shares and at_s - begun_s < SLICE_S and not self._outbox.holds(REPLIES_MOST):
-            arrival = self._shares.take()
+        while (shares or following) and at_s - begun_s < SLICE_S and not self._outbox.holds(REPLIES_MOST):
+            if not following:
+                following.extend([shares.take() for _ in range(min(len(shares), LOOK_AHEAD))])
+                self._acceptor.look(following)
+            arrival = following.popleft()
             self._bytes -= len(arrival.message.payload)
             self._acceptor.accept(arrival)
             before_s, at_s = at_s, clock.monotonic()
             self._settle_up(arrival, at_s - before_s, at_s)
-        self._room.set()
-        self._turns.busy = bool(self._shares)
-        self._picking = None
-        if self._shares:
-            self._picking = asyncio.get_running_loop().call_soon(self._pick)
 
     def _full(self) -> bool:
         """Whether so much waits for its turn that nothing more is read."""

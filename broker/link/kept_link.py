@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 import structlog
@@ -11,6 +11,7 @@ import structlog
 from broker.link.mqtt_link import (
     UNTOLD_MAX_PACKET,
     Backoff,
+    InboundMessage,
     LinkConfig,
     LinkConfigError,
     LinkCounts,
@@ -74,6 +75,16 @@ class KeptLink(ABC, Generic[ConnectionT]):
         self._backoff = Backoff(config.retry_first_s, config.retry_max_s)
         self._keeper: asyncio.Task[None] | None = None
         self._closed = False
+
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """See `MqttLink.ack_now`."""
+        del messages
+        return False
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """See `MqttLink.on_receipts`."""
+        del callback
+        return False
 
     def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
         """See `MqttLink.on_session`."""

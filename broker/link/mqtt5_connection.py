@@ -35,9 +35,14 @@ _WHO = "the MQTT server"
 
 
 class Owner(NamedTuple):
-    """Who is told that there is something to look at, why a message could not be read, what packet was out of place."""
+    """Who is told of news.
+
+    That there is something to look at, that receipts are settled, why a message could not be read, what packet was out
+    of place.
+    """
 
     news: Callable[[], None]
+    receipts: Callable[[], None]
     unreadable: Callable[[str], None]
     out_of_place: Callable[[str], None]
 
@@ -65,7 +70,7 @@ class Connection(asyncio.Protocol):
         self._subacks: dict[int, asyncio.Future[bytes]] = {}
         self._transport: asyncio.Transport | None = None
         self._pieces = Pieces()
-        self._paused = self._begun = self._deaf = False
+        self._paused = self._begun = self._deaf = self._settled = False
         self._why = ""
         self._keepalive = KeepAlive(loop, self.outgoing, lambda: self.abort(f"{_WHO} is silent"))
 
@@ -175,6 +180,7 @@ class Connection(asyncio.Protocol):
         self.outgoing.fail()
         self.incoming.clear()
         self.lost.set()
+        self._owner.receipts()
         self._owner.news()
 
     def data_received(self, data: bytes) -> None:
@@ -206,6 +212,13 @@ class Connection(asyncio.Protocol):
             self.abort(f"{_WHO} sent {error}")
             return
         self._pieces.keep(data[at:] if at else data, missing)
+        self._tell_owner()
+
+    def _tell_owner(self) -> None:
+        """What a read brought; too much of it, and nothing more is read."""
+        if self._settled:
+            self._settled = False
+            self._owner.receipts()
         if self.incoming:
             self._owner.news()
             if self.incoming.full and not self._paused and self._transport is not None:
@@ -219,6 +232,7 @@ class Connection(asyncio.Protocol):
         if head == wire.PUBACK and stop - at >= wire.PACKET_ID_BYTES:
             code = data[at + 2] if stop - at > wire.PACKET_ID_BYTES else 0
             self.outgoing.settle(data[at] << 8 | data[at + 1], code)
+            self._settled = True
             self._keepalive.answered_s = self.read_s
         elif head & 0xF0 == wire.PUBLISH:
             try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
 
 import structlog
@@ -32,7 +32,8 @@ class Mqtt5Link(KeptLink[Connection]):
     def __init__(self, config: LinkConfig, counters: Counters | None = None) -> None:
         super().__init__(config)
         self._counters = counters
-        self._owner = Owner(self._news.set, self._on_unreadable, self._on_odd)
+        self._receipts: list[Callable[[], None]] = []
+        self._owner = Owner(self._news.set, self._on_receipts, self._on_unreadable, self._on_odd)
         self._properties: dict[tuple[str, int], bytes] = {}
         self._client_id = config.client_id
 
@@ -77,6 +78,10 @@ class Mqtt5Link(KeptLink[Connection]):
 
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """See `MqttLink.ack`."""
+        self.ack_now(messages)
+
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """See `MqttLink.ack_now`."""
         connection = self._connection
         current: list[Delivery] = []
         for message in messages:
@@ -87,6 +92,12 @@ class Mqtt5Link(KeptLink[Connection]):
                 self.counts.stale_acks += 1
         if connection is not None:
             connection.ack(current)
+        return True
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """See `MqttLink.on_receipts`."""
+        self._receipts.append(callback)
+        return True
 
     def publish(
         self,
@@ -135,6 +146,10 @@ class Mqtt5Link(KeptLink[Connection]):
     def _max_packet_of(self, connection: Connection) -> int:
         """See `KeptLink`."""
         return connection.connack.max_packet
+
+    def _on_receipts(self) -> None:
+        for callback in self._receipts:
+            callback()
 
     def _on_unreadable(self, why: str) -> None:
         _LOG.debug("mqtt_message_unreadable", why=why)

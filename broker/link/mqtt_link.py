@@ -237,6 +237,12 @@ class MqttLink(Protocol):
     async def ack(self, messages: Sequence[InboundMessage]) -> None:
         """Acknowledge `messages`, given in arrival order; one of an earlier connection is dropped and counted."""
 
+    def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
+        """As `ack`, without waiting; false when the link cannot do that: nothing is acknowledged."""
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """Call back each time receipts were settled; false when the link does not tell: it is to be looked."""
+
     def publish(
         self,
         topic: str,

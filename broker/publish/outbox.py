@@ -16,6 +16,8 @@ SWEEP_S = 0.005
 
 _HEADERS = 32
 """Bytes of a PUBLISH that do not depend on its texts, at most: types, lengths, packet identifier, expiry."""
+_OVERHEAD_MOST = 2_000
+"""Bytes of a PUBLISH beside its payload and its Correlation Data, at most."""
 LEAST_ROOM = 600
 """Bytes that a reply needs to say anything."""
 
@@ -55,7 +57,7 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
-        self._closed = False
+        self._closed = self._gathering = False
         self.on_published: Callable[[float], None] = lambda _: None
         """Told how many seconds a publication took, of one at a time; set by the composition root."""
         self._timed: Publication | None = None
@@ -65,6 +67,8 @@ class Outbox:
         self.live = 0
         """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
+        self._told = link.on_receipts(self.pump)
+        """Whether the link tells when receipts are settled; else they are looked at every now and then."""
 
     @property
     def backlog(self) -> int:
@@ -91,18 +95,25 @@ class Outbox:
             self._timed, self._timed_s = publication, self._loop.time()
         self.live += not publication.retain
         self._idle.clear()
-        self.pump()
+        if not self._gathering:
+            self.pump()
+
+    def gather(self) -> None:
+        """Publish nothing until `pump`: more is about to be sent."""
+        self._gathering = True
 
     def pump(self) -> None:
         """Mark what is done, publish what may be published."""
+        self._gathering = False
         if self._closed:
             return
         self._sweep()
         if len(self._waiting) < IN_FLIGHT and self._link.connected:
             self.on_room()
+        sure_to_fit = self._link.max_packet - _OVERHEAD_MOST
         while self._waiting and len(self._under_way) < IN_FLIGHT:
             publication = self._waiting[0]
-            if len(publication.payload) > self.room(publication):
+            if len(publication.payload) + len(publication.correlation) > sure_to_fit:
                 self._shorten(publication)
             try:
                 receipt: Receipt = self._link.publish(
@@ -120,13 +131,17 @@ class Outbox:
                 receipt = _GIVEN_UP
             self._waiting.popleft()
             self._under_way.append((receipt, publication))
-        if self._timer is None and (self._under_way or (self._waiting and self._link.connected)):
+        self._sweep()
+        wanted = not self._told and self._timer is None
+        if wanted and (self._under_way or (self._waiting and self._link.connected)):
             self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
         if not self.backlog:
             self._idle.set()
 
     def _shorten(self, publication: Publication) -> None:
         """Make it fit into a packet, without its Correlation Data where that leaves no room for anything else."""
+        if len(publication.payload) <= self.room(publication):
+            return
         if publication.correlation and self.room(publication) < LEAST_ROOM:
             publication.correlation = b""
         room, size = self.room(publication), len(publication.payload)

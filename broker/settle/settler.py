@@ -21,6 +21,7 @@ from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_
 from broker.settle.parking import Parking
 from broker.settle.queues import Queues
 from broker.settle.restoring import Restoring
+from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow
 from broker.timers import Timers
 from devices.adapter import ArmAwayError, ArmRefusedError
@@ -56,6 +57,9 @@ class Settler:
         self._queues = queues
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
         self.unsettled: dict[int, ChangeJob] = {}
+        self._batch: Batch | None = None
+        self._accepted: list[tuple[ArmSession, ChangeJob]] = []
+        """What was accepted with `_batch`."""
         self._timers = timers = Timers(loop)
         self.endings = Endings(ledger, replies, documents, self.unsettled, timers)
         self.deadlines = Deadlines(ledger, replies, self.endings, timers)
@@ -93,7 +97,11 @@ class Settler:
             return
         if not job.parked:
             session.jobs.append(job)
-        self._ledger.store.batch.on_commit(partial(self._accepted, session, job))
+        batch = self._ledger.store.batch
+        if batch is not self._batch:
+            self._batch, self._accepted = batch, []
+            batch.before_next(partial(self._begin, self._accepted))
+        self._accepted.append((session, job))
         self._documents.mark(session, "config")
         self._ledger.store.flush_soon()
 
@@ -144,11 +152,14 @@ class Settler:
         self._ledger.store.batch.on_commit(partial(self._replies.give, waiter.address, reply, row.n, outcome))
         return msgspec.structs.replace(row, outcome=outcome, reply_open=True)
 
-    def _accepted(self, session: ArmSession, job: ChangeJob) -> None:
-        """After commit 1: the clocks run, the queue runs."""
-        job.committed, job.stored_s = True, self._ledger.store.committed_s
-        self.deadlines.start(session, job)
-        self._queues.kick(session)
+    def _begin(self, accepted: list[tuple[ArmSession, ChangeJob]]) -> None:
+        """After commit 1: the clocks run, the queues run."""
+        stored_s = self._ledger.store.committed_s
+        for session, job in accepted:
+            job.committed, job.stored_s = True, stored_s
+            self.deadlines.start(session, job)
+        for session, _ in accepted:
+            self._queues.kick(session)
 
     def wait(self, session: ArmSession, job: ChangeJob, waiter: Waiter) -> None:
         """A repeat of an unsettled request waits for the same reply, by its own `wait`.

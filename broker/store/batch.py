@@ -102,6 +102,7 @@ class Batch(Journal):
         self.firsts: dict[tuple[str, str, int], FirstRow] = {}
         self.epochs: set[int] = set()
         self.meta: dict[str, str] = {}
+        self.first_callbacks: list[Callable[[], None]] = []
         self.callbacks: list[Callable[[], None]] = []
 
     def put_arm(self, row: ArmRow) -> None:
@@ -142,6 +143,14 @@ class Batch(Journal):
         """Call back on the event loop after the commit, in order; never when the batch failed."""
         self.callbacks.append(callback)
 
+    def before_next(self, callback: Callable[[], None]) -> None:
+        """As `on_commit`, but before the next batch is handed over: what it puts into that is not late."""
+        self.first_callbacks.append(callback)
+
+    def few(self, most: int) -> bool:
+        """Whether so few requests and ends of changes are in it."""
+        return len(self.requests) + len(self.change_updates) <= most
+
     @property
     def weight(self) -> int:
         """Number of rows to write."""
@@ -155,4 +164,4 @@ class Batch(Journal):
     @property
     def due(self) -> bool:
         """Whether there is anything to commit or to call back."""
-        return bool(self.callbacks or self.weight)
+        return bool(self.callbacks or self.first_callbacks or self.weight)

@@ -1,19 +1,22 @@
 """Group commit: rows gather in a batch while the one before it is written."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
 from broker.histogram import Histogram
-from broker.store.batch import Batch
+from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
+from broker.store.pace import FEW, Pace
 from broker.store.reader import Reader
 from broker.store.rows import Damage, RequestRow
 from broker.store.writer import Writer
 
 _LATER_S = 0.05
+DEEPEST = 3
+"""So many commits on the loop's thread may follow each other without a turn of the event loop."""
 
 
 class GroupCommit(Reader):
@@ -26,10 +29,16 @@ class GroupCommit(Reader):
     def __init__(self, path: Path, writer: Writer) -> None:
         super().__init__(path)
         self._writer = writer
-        self._batch = Batch()
+        self.batch = Batch()
+        """The open batch."""
         self._committing: Batch | None = None
         self._commit: Future[None] | None = None
-        self._scheduled = False
+        self._scheduled = self._holding = False
+        self._pace = Pace()
+        self._depth = 0
+        self.begin_telling: Callable[[], None] = lambda: None
+        self.end_telling: Callable[[], None] = lambda: None
+        """Called around the callbacks of a commit; set by the composition root."""
         self._stopped = False
         self._later: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -41,18 +50,24 @@ class GroupCommit(Reader):
         self.commits = Histogram()
         """How long commits took, from the hand-over to the writer until the loop knows of the end."""
 
-    @property
-    def batch(self) -> Batch:
-        """The open batch."""
-        return self._batch
-
     def flush_soon(self) -> None:
         """Commit the open batch: at the end of this turn of the event loop, or when the present commit ends."""
         if self._scheduled:
             return
         self._scheduled = True
-        if self._committing is None:
+        if self._committing is None and not self._holding:
             self._running_loop().call_soon(self._hand_over)
+
+    def hold(self) -> None:
+        """Hand nothing over until `release`: more is about to be put into the batch."""
+        self._running_loop()
+        self._holding = True
+
+    def release(self) -> None:
+        """Hand over at once what was to be committed soon."""
+        self._holding = False
+        if self._scheduled and self._commit is None:
+            self._hand_over()
 
     def flush_later(self) -> None:
         """Commit the open batch within 50 ms: for marks that nobody waits for."""
@@ -66,14 +81,14 @@ class GroupCommit(Reader):
     @property
     def settled(self) -> bool:
         """Whether everything that was put into a batch is committed; never again once the store failed."""
-        return self._error is None and self._committing is None and not self._batch.due
+        return self._error is None and self._committing is None and not self.batch.due
 
     async def committed(self) -> None:
         """Return once everything that was put into a batch is committed; never, if that fails."""
         if self.settled:
             return
         done = asyncio.Event()
-        self._batch.on_commit(done.set)
+        self.batch.on_commit(done.set)
         self.flush_soon()
         await done.wait()
 
@@ -98,12 +113,19 @@ class GroupCommit(Reader):
 
     def known(self, user: str, conn: str, request_id: str) -> RequestRow | None:
         """The request of that name with its latest outcome, committed or not."""
-        for batch in self._uncommitted():
-            n = batch.request_numbers.get((user, conn, request_id))
-            if n is not None:
-                return self._latest(batch.requests[n])
-        row = self.find(user, conn, request_id)
-        return None if row is None else self._latest(row)
+        row = self.known_uncommitted((user, conn, request_id))
+        if row is None and (row := self.find(user, conn, request_id)) is not None:
+            row = self._latest(row)
+        return row
+
+    def known_uncommitted(self, key: RequestKey) -> RequestRow | None:
+        """As `known`, where nothing that is committed has that name."""
+        n = self.batch.request_numbers.get(key)
+        if n is not None:
+            return self._latest(self.batch.requests[n])
+        committing = self._committing
+        n = None if committing is None else committing.request_numbers.get(key)
+        return None if committing is None or n is None else self._latest(committing.requests[n])
 
     def request(self, n: int) -> RequestRow | None:
         """The request of that number with its latest outcome, committed or not."""
@@ -115,7 +137,7 @@ class GroupCommit(Reader):
 
     def _drain(self) -> None:
         """Commit everything and call back at once; blocks."""
-        while self._error is None and (self._commit is not None or self._batch.due):
+        while self._error is None and (self._commit is not None or self.batch.due):
             if self._commit is None:
                 self._hand_over()
             else:
@@ -130,12 +152,18 @@ class GroupCommit(Reader):
 
     def _hand_over(self) -> None:
         self._scheduled = False
-        if self._stopped or self._commit is not None or self._error is not None or not self._batch.due:
+        if self._stopped or self._commit is not None or self._error is not None or not self.batch.due:
             return
-        self._committing, self._batch = self._batch, Batch()
-        self._begun_s = self._running_loop().time()
-        self._commit = self._writer.commit(self._committing)
-        self._commit.add_done_callback(self._tell_loop)
+        here = self._goes_here()
+        batch = self._committing = self.batch
+        self.batch = Batch()
+        self._begun_s = self._now_s()
+        done = self._writer.commit_here(batch) if here else None
+        self._commit = done if done is not None else self._writer.commit(batch)
+        if done is not None:
+            self._ended(done)
+        else:
+            self._commit.add_done_callback(self._tell_loop)
 
     def _tell_loop(self, commit: "Future[None]") -> None:
         """Runs in the writer thread."""
@@ -146,23 +174,42 @@ class GroupCommit(Reader):
     def _ended(self, commit: "Future[None]") -> None:
         if commit is not self._commit or self._committing is None:
             return
-        callbacks = self._committing.callbacks
+        batch = self._committing
         self._committing = self._commit = None
         error = commit.exception()
         if error is not None:
             self._fail(store_error(error))
             return
-        self.committed_s = self._running_loop().time()
+        self.committed_s = self._now_s()
         self.commits.add(self.committed_s - self._begun_s)
-        if self._scheduled:
-            self._hand_over()
+        self._pace.took(self._writer.spent_s)
         try:
-            for callback in callbacks:
-                callback()
+            self._call_back(batch)
         except Exception as failure:  # noqa: BLE001 - whatever it was, memory and store no longer agree
             broken = StoreBrokenError(f"a callback failed: {failure!r}")
             broken.__cause__ = failure
             self._fail(broken)
+
+    def _call_back(self, batch: Batch) -> None:
+        """What goes on at once comes first, and into the next batch; while that is written the others are told."""
+        self._holding = True
+        self._depth += 1
+        for callback in batch.first_callbacks:
+            callback()
+        here = self._goes_here()
+        if not here:
+            self.release()
+        self.begin_telling()
+        for callback in batch.callbacks:
+            callback()
+        self.end_telling()
+        if here:  # what it has to tell follows what this one had
+            self.release()
+        self._depth -= 1
+
+    def _goes_here(self) -> bool:
+        """Whether the next batch is committed on the thread of the event loop."""
+        return self._pace.quick and self._depth < DEEPEST and self.batch.few(FEW)
 
     def _fail(self, error: StoreError) -> None:
         if self._error is None:
@@ -174,7 +221,7 @@ class GroupCommit(Reader):
     def _uncommitted(self) -> Iterator[Batch]:
         if self._committing is not None:
             yield self._committing
-        yield self._batch
+        yield self.batch
 
     def _latest(self, row: RequestRow) -> RequestRow:
         for batch in self._uncommitted():
@@ -190,6 +237,10 @@ class GroupCommit(Reader):
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed: the next check finds it again
                 self._loop.call_soon_threadsafe(self.on_damage, damage)
+
+    def _now_s(self) -> float:
+        """The loop's clock; 0 where no event loop is met yet."""
+        return 0.0 if self._loop is None else self._loop.time()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

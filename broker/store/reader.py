@@ -1,7 +1,9 @@
 """Queries of what is committed; only rows that agree with their hashes are answered."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from broker.store.audit import audit_head
@@ -43,6 +45,16 @@ PAST = Sealed(PastChange, CHANGE, CHANGE_PROGRESS)
 # A row is read from its table, never from an index: an index holds copies of columns that no hash covers.
 _FIND = f"""SELECT {REQUESTS.columns} FROM request
     WHERE n = (SELECT n FROM request WHERE user = ? AND conn = ? AND id = ?)"""
+
+
+@lru_cache(maxsize=256)
+def _used(count: int) -> str:
+    """The query for so many names."""
+    marks = ", ".join(["(?, ?, ?)"] * count)
+    wanted = "request.user = column1 AND request.conn = column2 AND request.id = column3"
+    return f"SELECT user, conn, id FROM (VALUES {marks}) CROSS JOIN request ON {wanted}"
+
+
 _BY_NUMBER = f"SELECT {REQUESTS.columns} FROM request WHERE n = ?"
 _HISTORY = f"""SELECT {", ".join(f"change.{name}" for name in PAST.columns.split(", "))}, found.at FROM (
         SELECT n AS number, rev AS at FROM change
@@ -72,6 +84,13 @@ class Reader:
             RowDamagedError: there is one, and nobody knows what it was.
         """
         return self._request(f"{user}/{conn}/{request_id}", _FIND, (user, conn, request_id))
+
+    def used(self, names: Collection[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+        """Those of some names (user, connection, id) that there may be a request of; all where that cannot be read."""
+        try:
+            return set(self._connection.execute(_used(len(names)), tuple(chain.from_iterable(names))))
+        except DAMAGED:
+            return set(names)
 
     def request(self, n: int) -> RequestRow | None:
         """The request of that number.

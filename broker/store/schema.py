@@ -16,10 +16,12 @@ log = structlog.get_logger()
 APPLICATION_ID = 0x41524D42
 """Marks the file as ours: `ARMB`."""
 
+BUSY_MS = 5000
+"""How long a lock of somebody else is waited for."""
 PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("journal_mode", "WAL", "wal"),
     ("synchronous", "FULL", 2),
-    ("busy_timeout", "5000", 5000),
+    ("busy_timeout", str(BUSY_MS), BUSY_MS),
     ("foreign_keys", "ON", 1),
     ("trusted_schema", "OFF", 0),
     ("cell_size_check", "ON", 1),

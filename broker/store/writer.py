@@ -5,11 +5,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from time import monotonic
+from typing import Any, TypeVar
 
 from broker.store.anchor import Anchor
 from broker.store.batch import Batch
 from broker.store.errors import StoreError, StoreFullError, store_error
+from broker.store.schema import BUSY_MS
 from broker.store.statements import COUNT, AuditHead, BatchWriter
 
 T = TypeVar("T")
@@ -34,6 +36,9 @@ class Writer:
         self._store, self._epoch, self._commits, self._requests, self._changes = known[:5]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._error: StoreError | None = None
+        self._last: Future[Any] | None = None
+        self.spent_s = 0.0
+        """What the last transaction took."""
 
     def describe(self, descriptions: dict[str, bytes]) -> None:
         """Say which descriptions of arms the file holds; before the first batch."""
@@ -41,11 +46,38 @@ class Writer:
 
     def commit(self, batch: Batch) -> Future[None]:
         """Commit a batch; the future ends after the COMMIT, or with a StoreError."""
-        return self._thread.submit(self._transact, partial(self._write, batch), batch.last_time_us)
+        self._last = done = self._thread.submit(self._transact, partial(self._write, batch), batch.last_time_us)
+        return done
+
+    def commit_here(self, batch: Batch) -> Future[None] | None:
+        """As `commit`, on the calling thread; None when that would have to wait for other work, or for a lock."""
+        if self._last is not None and not self._last.done():
+            return None
+        if self._error is None and not self._begin_at_once():
+            return None
+        done: Future[None] = Future()
+        try:
+            done.set_result(self._transact(partial(self._write, batch), batch.last_time_us))
+        except StoreError as error:
+            done.set_exception(error)
+        return done
+
+    def _begin_at_once(self) -> bool:
+        """Begin a transaction unless somebody else has the lock of the file."""
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error:
+            return False
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
+        return True
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run a short piece of work in a transaction of its own; fails with a StoreError."""
-        return self._thread.submit(self._transact, partial(self._work, work), 0)
+        done: Future[T] = self._thread.submit(self._transact, partial(self._work, work), 0)
+        self._last = done
+        return done
 
     def close(self) -> None:
         """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
@@ -74,6 +106,7 @@ class Writer:
     def _transact(self, work: Callable[[], T], time_us: int) -> T:
         if self._error is not None:
             raise self._error
+        begun_s = monotonic()
         try:
             try:
                 result = self._once(work, time_us)
@@ -84,6 +117,7 @@ class Writer:
             self._commits += 1
             numbers = (self._epoch, self._commits, self._requests, self._changes)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
+            self.spent_s = monotonic() - begun_s
         except Exception as error:
             self._error = store_error(error)
             raise self._error from error
@@ -92,7 +126,8 @@ class Writer:
     def _once(self, work: Callable[[], T], time_us: int) -> T:
         """One transaction; nothing of it happened when it fails."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
             result = work()
             self._connection.execute(COUNT, (time_us,))
             self._connection.execute("COMMIT")

@@ -1,12 +1,14 @@
 """Stage 1: acknowledgements, order, and the boundary of errors."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
 from tests.virtual_plant import Plant, play
 
@@ -19,13 +21,19 @@ def test_an_acknowledgement_follows_the_commit_and_never_waits_for_an_arm(tmp_pa
     async def scenario(plant: Plant) -> None:
         await plant.fault("r1", "hang")
         await plant.turn(1.0)
-        before = len(plant.link.acked)
-        plant.send("r1", SET, VALUE)
-        while len(plant.link.acked) == before:
-            committed = plant.store.settled
+        committed: list[bool] = []
+        ack_now = plant.link.ack_now
+
+        def note(messages: Sequence[InboundMessage]) -> bool:
+            committed.extend(plant.store.find("u", "c", "a") is not None for _ in messages)
+            return ack_now(messages)
+
+        plant.link.ack_now = note  # type: ignore[method-assign]
+        plant.send("r1", SET, VALUE, id="a")
+        while not committed:
             await plant.turn()
-        assert committed
-        assert plant.session().running
+        assert committed == [True]
+        assert [job.request_id for job in plant.session().unsettled()] == ["u/c/a"]
 
     play(tmp_path, scenario)
 

@@ -18,7 +18,7 @@ from broker.link.mqtt_link import (
     LinkRejectedError,
     LinkUnreachableError,
 )
-from tests.fake_server import CONNECT, DISCONNECT, PINGREQ, PUBLISH, FakeServer, Peer, publish
+from tests.fake_server import CONNECT, DISCONNECT, PINGREQ, PUBACK, PUBLISH, FakeServer, Peer, publish
 from tests.links import PATIENCE_S, payloads, take, until
 from tests.odd_packets import ODD, lost_publishes, malformed_publishes, packets_out_of_place
 from tests.raw_publish import frame, text
@@ -392,3 +392,25 @@ async def test_a_server_that_does_not_end_the_connection_is_left(bench: Bench) -
     bench.peer.stays = True
     await bench.link.close()
     await asyncio.wait_for(bench.peer.lost.wait(), PATIENCE_S)
+
+
+async def test_the_owner_is_told_once_a_read_that_receipts_are_settled_and_when_they_are_lost(bench: Bench) -> None:
+    states: list[list[bool]] = []
+    bench.server.answer = lambda _head, _body: b""
+    receipts = [bench.link.publish("a", b"1"), bench.link.publish("a", b"2"), bench.link.publish("a", b"3")]
+    assert bench.link.on_receipts(lambda: states.append([receipt.done() for receipt in receipts]))
+    await until(lambda: len(bench.peer.said(PUBLISH)) == len(receipts))
+    first, second, _ = (body[3:5] for body in bench.peer.said(PUBLISH))
+    bench.peer.send(frame(PUBACK, first) + frame(PUBACK, second))
+    await until(lambda: bool(states))
+    bench.peer.cut()
+    await until(receipts[2].failed)
+    assert states == [[True, True, False], [True, True, True]]
+
+
+async def test_an_acknowledgement_needs_no_waiting(bench: Bench) -> None:
+    bench.peer.send(publish(TOPIC, b"good", mid=GOOD))
+    async for batch in bench.link.batches():
+        assert bench.link.ack_now(batch)
+        break
+    await until(lambda: GOOD in bench.peer.acked)

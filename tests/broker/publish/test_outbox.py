@@ -1,6 +1,8 @@
 """The outbox: order, bounds, and what a lost connection does to it."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -196,5 +198,46 @@ def test_what_is_larger_than_a_packet_is_shortened_and_loses_its_correlation_onl
         assert [len(one.correlation) for one in (fits, long, longer)] == [1_000, 1_000, 0]
         assert rooms == [bench.outbox.room(long), bench.outbox.room(longer)]
         assert 900 < rooms[0] < 1_000
+
+    run(scenario)
+
+
+def test_what_is_gathered_is_published_at_the_next_pump() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.link.restore(present=True)
+        bench.outbox.gather()
+        bench.send("a", "b")
+        assert bench.sent == []
+        bench.outbox.pump()
+        bench.send("c")
+        assert bench.sent == ["a", "b", "c"]
+
+    run(scenario)
+
+
+class TellingLink(ChoosyLink):
+    """A link that says when receipts are settled."""
+
+    told: Callable[[], None]
+
+    def on_receipts(self, callback: Callable[[], None]) -> bool:
+        """See `MqttLink`."""
+        self.told = callback
+        return True
+
+
+def test_receipts_of_a_link_that_tells_are_looked_at_when_it_does() -> None:
+    async def scenario() -> None:
+        link = TellingLink(asyncio.get_running_loop(), silent=True)
+        link.restore(present=True)
+        outbox, done = Outbox(link, asyncio.get_running_loop(), Counters(time.monotonic)), list[str]()
+        for number in range(IN_FLIGHT + 2):
+            outbox.send(Publication(f"{number}", b"", done=partial(done.append, f"{number}")))
+        link.answer(2)
+        await asyncio.sleep(10.0)
+        assert (done, len(link.published)) == ([], IN_FLIGHT)
+        link.told()
+        assert (done, len(link.published)) == (["0", "1"], IN_FLIGHT + 2)
 
     run(scenario)
