@@ -10,6 +10,8 @@ from broker.topics import Topics, is_name
 AGENT = "mqtt_agent"
 """The adapter of arms that speak MQTT themselves."""
 SPOKEN = ("birth", "death", "ack", "report")
+VERSION = "$SYS/broker/version"
+"""Where Mosquitto tells its version."""
 USER, CONN, ONE, REST = "%u", "%c", "+", "#"
 
 
@@ -99,6 +101,7 @@ def _service(topics: Topics, user: str) -> Section:
             *(("readwrite", topic) for topic in (topics.state(ONE, ONE), topics.meta(REST), topics.service(ONE))),
             ("write", topics.device(ONE, "cmd")),
             *(("read", topics.device(ONE, leaf)) for leaf in ("cmd", *SPOKEN)),
+            ("read", VERSION),
         ),
     )
 

@@ -27,7 +27,7 @@ def certs(
 ) -> None:
     """Make what is missing."""
     try:
-        from armbroker.cli import certs_work as work  # noqa: PLC0415 - cryptography, only for this command
+        from armbroker import certificates as work  # noqa: PLC0415 - cryptography, only for this command
     except ImportError:
         typer.echo("armbroker certs: cryptography is missing: pip install 'armbroker[certs]'", err=True)
         raise typer.Exit(Exit.USAGE) from None

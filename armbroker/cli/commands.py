@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, devices
+from armbroker.cli import acl, audit, certs, devices, doctor_command
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
 from armbroker.cli.options import (
@@ -323,6 +323,24 @@ def home_assistant(
     end(run(who, prefix, once=once, remove=remove))
 
 
+app.command(
+    name="doctor",
+    short_help="Prove what an installation is: armbroker doctor --config fleet.toml --user alice",
+    help="""Look at an installation, and prove on the running one what is right and what is not: settings, files, the
+    MQTT server, its access rules, the service (docs/doctor.md). Each line says pass, FAIL or not checked; a failure
+    what it means and what to do. Nothing is changed, no arm is written to. It takes some 15 s.
+
+    The access rules are tried with an ordinary user, one of the doctor's own if client ids are bound to users.
+
+    \b
+    examples:
+      armbroker doctor --config /etc/armbroker/fleet.toml
+      armbroker doctor --config /etc/armbroker/fleet.toml --user alice --password-file alice.txt
+      armbroker doctor --config /etc/armbroker/fleet.toml --profile plant --json | jq 'select(.outcome == "FAIL")'
+
+    Exit codes: 0 nothing failed, 1 something did, 2 usage.
+    """,
+)(doctor_command.doctor)
 app.command(
     name="acl",
     short_help="Write the MQTT server's access rules: armbroker acl --config fleet.toml --out DIR",

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -61,8 +60,19 @@ def chosen(
     Raises:
         ProfileError: the profile is none, or cannot be used.
     """
+    return Profile(**given(options, profile, environment))
+
+
+def given(
+    options: Mapping[str, str | None], profile: str | None = None, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """As `chosen`, but only what is said somewhere.
+
+    Raises:
+        ProfileError: as `chosen`.
+    """
     environment = os.environ if environment is None else environment
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     if profile is not None:
         found |= _read(profiles_path(environment), profile, needed=True)
     else:
@@ -70,10 +80,10 @@ def chosen(
         found |= _read(profiles_path(environment), named or DEFAULT, needed=bool(named))
         found |= {name: value for name, variable in VARIABLES.items() if (value := environment.get(variable))}
     found |= {name: value for name, value in options.items() if value is not None}
-    return Profile(**found)
+    return found
 
 
-def _read(path: Path, name: str, *, needed: bool) -> dict[str, Any]:
+def _read(path: Path, name: str, *, needed: bool) -> dict[str, str]:
     """What a profile says; empty where there is none and none is `needed`."""
     if not path.is_file():
         if needed:

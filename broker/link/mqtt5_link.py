@@ -11,7 +11,7 @@ from broker.counters import Counters
 from broker.link.kept_link import KeptLink
 from broker.link.mqtt5_connection import Connection, Owner
 from broker.link.mqtt5_packets import correlation_property, publish_properties
-from broker.link.mqtt5_reader import Delivery
+from broker.link.mqtt5_reader import Connack, Delivery
 from broker.link.mqtt_link import (
     InboundMessage,
     LinkConfig,
@@ -46,6 +46,11 @@ class Mqtt5Link(KeptLink[Connection]):
     def deaf(self) -> bool:
         """See `MqttLink.deaf`."""
         return self._connection is not None and self._connection.paused
+
+    @property
+    def connack(self) -> Connack | None:
+        """What the MQTT server said of itself when the connection that is up now was made."""
+        return self._connection.connack if self.connected and self._connection is not None else None
 
     @property
     def held_bytes(self) -> int:

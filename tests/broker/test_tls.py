@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from armbroker.cli.certs_work import Wanted, make
+from armbroker.certificates import Wanted, make
 from broker.tls import TlsFileError, TlsFiles, tls_context
 
 

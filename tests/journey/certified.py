@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from armbroker import ArmClient, ClientError
-from armbroker.cli.certs_work import Wanted, make
+from armbroker.certificates import Wanted, make
 from tests.mosquitto import PLANT, ROOT, Mosquitto, write_acl
 
 CONFIG = """

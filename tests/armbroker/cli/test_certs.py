@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from typer.testing import CliRunner
 
-from armbroker.cli.certs_work import CertsError, Wanted, make
+from armbroker.certificates import CertsError, Wanted, make
 from armbroker.cli.commands import app
 from armbroker.cli.exits import Exit
 
