@@ -68,15 +68,14 @@ def judge(heard: list[Heard], instance: str) -> list[Finding]:
 def _service(heard: list[Heard], instance: str) -> Finding:
     own = [each for each in heard if each.instance == instance]
     if not own:
-        return failed("service", f"svc/{instance}: no such service, or the service's user may not read it")
+        return failed("service", f"{instance}: no such service, or the service's user may not read it")
     online = [each for each in own if each.live and each.document.state == ONLINE]
     if online:
         document = online[0].document
-        return passed("service", f"svc/{instance}: online since {document.since}, version {document.version}")
+        return passed("service", f"{instance}: online since {document.since}, version {document.version}")
     last = own[-1].document
-    return failed(
-        "service", f"svc/{instance}: says {last.state}, not heard for {LISTEN_S:g} s, last {last.seen_at or '-'}"
-    )
+    silent = f"not heard for {LISTEN_S:g} s, last seen {last.seen_at or '-'}"
+    return failed("service", f"{instance}: says {last.state}, {silent}")
 
 
 def _second(heard: list[Heard], instance: str) -> Finding:

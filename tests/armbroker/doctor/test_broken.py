@@ -226,7 +226,7 @@ BROKEN: dict[str, tuple[Callable[[Scene], Awaitable[Finding]], str]] = {
     "limits": (nothing_retained, "retains nothing"),
     "packet-size": (short_packets, "20,000 bytes, 70,000 wanted"),
     "server-version": (old_server, "1.6.12"),
-    "service": (no_service, "svc/main: no such service"),
+    "service": (no_service, "main: no such service"),
     "second-service": (two_services, "2 services live: main (main), other (other)"),
     "clock": (wrong_clock, "the service's clock is 36"),
     "round-trip": (no_reply, "user bob got no reply within 10 s"),
