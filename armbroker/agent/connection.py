@@ -77,8 +77,8 @@ class AgentConnection:
             except aiomqtt.MqttError as error:
                 log.warning("session_lost", arm=self._name, why=str(error))
             if loop.time() - began > STEADY_S:
-                waits = delays()
-            await asyncio.sleep(next(waits))
+                waits.reset()
+            await asyncio.sleep(waits.next_s())
 
     async def _reach(self) -> Description:
         """Wait until the arm itself answers."""

@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 import logging
 import math
-import random
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import NamedTuple
 
 import aiomqtt
@@ -18,6 +17,7 @@ from armbroker.client.address import Address, parse_address
 from armbroker.client.errors import NoServerError
 from armbroker.client.messages import Incoming, Outgoing, incoming
 from broker.tls import TlsFiles
+from schema.backoff import Backoff
 
 LOG = logging.getLogger(__name__)
 _MQTT_LOG = logging.getLogger(f"{__name__}.mqtt")
@@ -53,12 +53,9 @@ class Login(NamedTuple):
     tls: TlsFiles = TlsFiles()
 
 
-def delays() -> Iterator[float]:
-    """Seconds before each new attempt to connect: doubling, with jitter, up to `LONGEST_DELAY_S`."""
-    delay = FIRST_DELAY_S
-    while True:
-        yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects, no secret
-        delay = min(delay * 2, LONGEST_DELAY_S)
+def delays() -> Backoff:
+    """The times between attempts to connect."""
+    return Backoff(FIRST_DELAY_S, LONGEST_DELAY_S)
 
 
 def tls_now(address: Address, files: TlsFiles) -> ssl.SSLContext | None:
@@ -202,7 +199,7 @@ class Connection:
                 lost = await self._receive(client)
                 lived_s = loop.time() - begun
                 if lived_s > STEADY_S:
-                    waits = delays()
+                    waits.reset()
                 self._forget()
                 await _leave(client)
                 LOG.warning("connection to %s lost: %s", self._login.url, lost)
@@ -243,9 +240,9 @@ class Connection:
         except aiomqtt.MqttError as error:
             return error.__cause__ or error
 
-    async def _connect_again(self, waits: Iterator[float]) -> aiomqtt.Client:
+    async def _connect_again(self, waits: Backoff) -> aiomqtt.Client:
         while True:
-            await asyncio.sleep(next(waits))
+            await asyncio.sleep(waits.next_s())
             try:
                 return await self._connect()
             except (aiomqtt.MqttError, NoServerError) as error:

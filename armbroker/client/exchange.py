@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import aiomqtt
@@ -12,6 +11,7 @@ from armbroker.client.connection import Connection
 from armbroker.client.documents import ReplyDocument
 from armbroker.client.errors import NoServerError
 from armbroker.client.messages import Outgoing
+from schema.backoff import Backoff
 
 LOG = logging.getLogger(__name__)
 
@@ -25,14 +25,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 3.0
 
 AHEAD = "issued_in_future"
 """The kind of refusal of a request whose clock is ahead of the service's."""
-
-
-def pauses() -> Iterator[float]:
-    """Seconds before each repetition after a refusal: doubling, up to `LONGEST_PAUSE_S`."""
-    pause = FIRST_PAUSE_S
-    while True:
-        yield pause
-        pause = min(pause * 2, LONGEST_PAUSE_S)
 
 
 def may_repeat(reply: ReplyDocument) -> bool:
@@ -77,7 +69,7 @@ class Exchange:
         """
         patience = min(timeout / SENDS, LONGEST_PATIENCE_S)
         self._deadline_s = asyncio.get_running_loop().time() + timeout
-        waits = pauses()
+        waits = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S, jitter=None)
         refusals: list[ReplyDocument] = []
         try:
             async with asyncio.timeout(timeout):
@@ -90,7 +82,7 @@ class Exchange:
                     refusals.append(reply)
                     if reply["error"]["kind"] == AHEAD and self._message.undated:
                         self._message = self._message._replace(payload=self._message.undated)
-                    await asyncio.sleep(max(next(waits), reply["error"].get("retry_after_ms", 0) / 1000))
+                    await asyncio.sleep(max(waits.next_s(), reply["error"].get("retry_after_ms", 0) / 1000))
         except TimeoutError:
             # a copy without a reply may have been accepted after another was refused
             return refusals[-1] if 0 < self._sent <= len(refusals) else Unanswered(self._sent)

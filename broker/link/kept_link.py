@@ -10,7 +10,6 @@ import structlog
 
 from broker.link.mqtt_link import (
     UNTOLD_MAX_PACKET,
-    Backoff,
     InboundMessage,
     LinkConfig,
     LinkConfigError,
@@ -23,6 +22,7 @@ from broker.link.mqtt_link import (
     with_password_of_now,
 )
 from broker.tls import TlsFileError, tls_context
+from schema.backoff import Backoff
 
 _LOG = structlog.get_logger(__name__)
 

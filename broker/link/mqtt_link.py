@@ -1,7 +1,6 @@
 """What the service asks of the code that speaks MQTT for it, and the records that cross that border."""
 
 import math
-import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -10,7 +9,6 @@ import msgspec
 
 from broker.tls import TlsFiles
 
-_RANDOM = random.SystemRandom()
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 OWN_CLIENT = "own"
 UNTOLD_MAX_PACKET = 70_000
@@ -266,23 +264,3 @@ class MqttLink(Protocol):
 
     async def close(self, *, will: bool = False) -> None:
         """End the connection for good, without the will or (`will`) leaving it to be published. Idempotent."""
-
-
-class Backoff:
-    """The times between attempts: doubling from `first_s` to `max_s`, each shortened at random by up to a half."""
-
-    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = _RANDOM.random) -> None:
-        self._first_s = first_s
-        self._max_s = max_s
-        self._jitter = jitter
-        self._base_s = first_s
-
-    def reset(self) -> None:
-        """Begin with the first time again."""
-        self._base_s = self._first_s
-
-    def next_s(self) -> float:
-        """Seconds to wait before the next attempt."""
-        base_s = min(self._base_s, self._max_s)
-        self._base_s = min(base_s * 2, self._max_s)
-        return base_s * (0.5 + 0.5 * self._jitter())

@@ -11,6 +11,7 @@ from broker.arms.jobs import ChangeJob, Phase
 from broker.publish.documents import Documents
 from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, Command
 from handlers.items.settling import Ending, classify, equal
+from schema.backoff import Backoff
 from schema.messages import Message
 
 log = structlog.get_logger()
@@ -110,7 +111,7 @@ class Exchange:
             session.with_arm = False
 
     async def _until_read(self, session: ArmSession, job: ChangeJob) -> Message:
-        delay_s = READ_RETRY_FIRST_S
+        waits = Backoff(READ_RETRY_FIRST_S, READ_RETRY_MOST_S, jitter=None)
         while True:
             session.back.clear()
             if not session.state.held and (session.compared or not job.resumed):
@@ -122,8 +123,7 @@ class Exchange:
                 job.phase = Phase.UNKNOWN
                 self._documents.mark(session, "config")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(session.back.wait(), delay_s)
-            delay_s = min(delay_s * 2, READ_RETRY_MOST_S)
+                await asyncio.wait_for(session.back.wait(), waits.next_s())
             known = session.state.online and session.compared and not session.state.held
             if self.reach is not None and not _ended(job) and not known:
                 await self.reach(session)

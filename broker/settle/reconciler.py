@@ -1,7 +1,6 @@
 """Reaches arms, adopts them, and takes over what they changed by themselves."""
 
 import asyncio
-import random
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -17,6 +16,7 @@ from broker.settle.slices import Slices
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.items.settling import equal
 from schema.arms import Description, Slot
+from schema.backoff import Backoff
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author
 from schema.events import config_event_name
@@ -60,7 +60,7 @@ class Reconciler:
         self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
         self.slices = Slices(loop)
         """In which arms that answered are taken over."""
-        self._random = random.Random()  # noqa: S311 - jitter, no secret
+        self._backoff = Backoff(RETRY_FIRST_S, RETRY_MOST_S)
         self._met = asyncio.Event()
         self._retries: dict[str, asyncio.TimerHandle] = {}
 
@@ -266,8 +266,7 @@ class Reconciler:
         """Reach the arm again after a while, longer each time."""
         if session.arm in self._retries:
             return
-        base_s = min(RETRY_FIRST_S * 2 ** min(session.failures, 16), RETRY_MOST_S)
-        delay_s = base_s * self._random.uniform(0.5, 1.0)
+        delay_s = self._backoff.after_s(session.failures)
         self._retries[session.arm] = self._loop.call_later(delay_s, self._retry, session)
 
     def _retry(self, session: ArmSession) -> None:

@@ -1,7 +1,6 @@
 """Keeps one worker process running: started again when it ends, ever more slowly when it keeps ending."""
 
 import asyncio
-import random
 from collections.abc import Callable
 
 import structlog
@@ -9,13 +8,12 @@ import structlog
 from devices.adapter import ArmAwayError
 from devices.worker.frames import Document
 from devices.worker.process import Program, WorkerProcess
+from schema.backoff import Backoff
 
 log = structlog.get_logger()
 
-FIRST_S, MOST_S = 1.0, 30.0
-"""How long to wait before a process is started again: at first, and at most."""
-JITTER = 0.25
-"""The part of that time that is added at random."""
+FIRST_S, MOST_S = 2.0, 30.0
+"""How long to wait before a process is started again: at first, and in the end; shortened at random by up to a half."""
 STABLE_S = 5.0
 """A process that ran for so long counts as sound: the next wait is the first again."""
 
@@ -40,8 +38,7 @@ class Supervisor:
         self._process: WorkerProcess | None = None
         self._up = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._random = random.Random()  # noqa: S311 - jitter, no secret
-        self._failures = 0
+        self._backoff = Backoff(FIRST_S, MOST_S)
         self._why = "not started"
 
     @property
@@ -104,16 +101,10 @@ class Supervisor:
             why = await self._run_once()
             self._go_down(why)
             if asyncio.get_running_loop().time() - began >= STABLE_S:
-                self._failures = 0
-            wait_s = self._wait_s()
+                self._backoff.reset()
+            wait_s = self._backoff.next_s()
             log.warning("worker_ended", arm=self._arm, why=why, restart_in_s=round(wait_s, 1))
             await asyncio.sleep(wait_s)
-
-    def _wait_s(self) -> float:
-        """How long to wait before the next start."""
-        base_s = FIRST_S * 2.0 ** min(self._failures, 16)
-        self._failures += 1
-        return min(base_s * self._random.uniform(1, 1 + JITTER), MOST_S)
 
     async def _run_once(self) -> str:
         """One process from its start to its end; why it ended."""

@@ -2,6 +2,9 @@
 
 Reading is strict: what a field cannot hold is refused by name, nothing is converted silently. The proto's own field
 names are read too, as proto3 JSON demands. Kinds that no record here has (64-bit, bytes, bool) are refused.
+
+The library's `json_format` cannot stand in for it: it takes "2.5" and true for numbers and "01" for a key, names no
+place in a list, orders maps by chance and writes the smallest floats with more digits than they hold.
 """
 
 import json

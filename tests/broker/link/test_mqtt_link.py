@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.link.mqtt_link import Backoff, LinkConfig, LinkConfigError, ServerAddress, parse_url
+from broker.link.mqtt_link import LinkConfig, LinkConfigError, ServerAddress, parse_url
 from tests.links import LinkMaker, holder, payloads, peer, settled, take, until
 from tests.mosquitto import Mosquitto
 from tests.tcp_proxy import TcpProxy
@@ -55,20 +55,6 @@ def test_any_other_url_is_refused_by_name(url: str) -> None:
 def test_the_password_is_not_shown() -> None:
     config = LinkConfig(url="mqtt://plant", client_id="c", filters=(), user="svc", password="secret")
     assert "secret" not in f"{config} {config!r}"
-
-
-def test_backoff_doubles_up_to_its_maximum_and_starts_again() -> None:
-    backoff = Backoff(0.2, 1.0, jitter=lambda: 1.0)
-    assert [backoff.next_s() for _ in range(5)] == [0.2, 0.4, 0.8, 1.0, 1.0]
-    backoff.reset()
-    assert backoff.next_s() == 0.2
-
-
-def test_backoff_shortens_each_time_by_up_to_a_half() -> None:
-    assert Backoff(0.2, 1.0, jitter=lambda: 0.0).next_s() == 0.1
-    drawn = {Backoff(0.2, 1.0).next_s() for _ in range(20)}
-    assert len(drawn) > 1
-    assert all(0.1 <= one <= 0.2 for one in drawn)
 
 
 async def test_the_session_persists_and_keeps_what_came_meanwhile(
