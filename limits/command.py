@@ -215,7 +215,7 @@ def _point(values: JointValues) -> TrajectoryPoint:
 
 
 def joint_values(numbers: dict[str, Sequence[float]]) -> JointValues:
-    """A command or state of lists by quantity.
+    """A command or state of lists by quantity, one number a joint in rad or m and per s, s², s³, N·m or N.
 
     Raises:
         LimitsError: a quantity that is none of a command, or what is no list of numbers.

@@ -45,7 +45,11 @@ class Trajectory:
         velocities: ArrayLike | None = None,
         accelerations: ArrayLike | None = None,
     ) -> "Trajectory":
-        """Return the checked trajectory of lists or arrays."""
+        """Return the checked trajectory of lists or arrays.
+
+        Raises:
+            LimitsError: counts do not fit, a number is not finite, or times do not grow.
+        """
         given = {"times": times, "positions": positions, "velocities": velocities, "accelerations": accelerations}
         arrays = {key: _array(key, values) for key, values in given.items() if values is not None}
         at, where = arrays["times"], arrays["positions"]

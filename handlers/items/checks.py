@@ -104,7 +104,11 @@ def within_bounds(item: ConfigItem, quantity: Quantity, state: ArmState, message
 
 
 def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warned, ...]:
-    """The norm is 9.81 m/s² within 2 %; a turn that looks like a wrong sign is doubted."""
+    """The norm is 9.81 m/s² within 2 %; a turn that looks like a wrong sign is doubted.
+
+    Raises:
+        BrokerError: implausible_value.
+    """
     norm = math.hypot(message.x, message.y, message.z)
     low, high = STANDARD_GRAVITY * (1 - GRAVITY_TOLERANCE), STANDARD_GRAVITY * (1 + GRAVITY_TOLERANCE)
     if not low <= norm <= high:
@@ -161,7 +165,11 @@ def tool_is_plausible(state: ArmState, message: ToolConfiguration) -> tuple[Warn
 
 
 def frame_is_known(state: ArmState, message: CartesianReferenceFrameInfo) -> tuple[Warned, ...]:
-    """One of MIXED, TOOL, BASE."""
+    """One of MIXED, TOOL, BASE.
+
+    Raises:
+        BrokerError: unknown_enum.
+    """
     if message.reference_frame == 0:
         text = f"reference_frame of {state.arm}: the unspecified frame cannot be set. {NOTHING_CHANGED}"
         raise BrokerError("unknown_enum", text)
@@ -169,7 +177,11 @@ def frame_is_known(state: ArmState, message: CartesianReferenceFrameInfo) -> tup
 
 
 def mode_is_settable(state: ArmState, message: ControlModeInformation) -> tuple[Warned, ...]:
-    """A mode that the arm's factsheet lists in `modes_settable`."""
+    """A mode that the arm's factsheet lists in `modes_settable`.
+
+    Raises:
+        BrokerError: unknown_enum, unknown_method.
+    """
     if message.control_mode == 0:
         raise BrokerError("unknown_enum", f"control_mode: the unspecified mode cannot be set. {NOTHING_CHANGED}")
     if message.control_mode not in description_of(state).modes_settable:

@@ -153,6 +153,9 @@ def safety_within_system(state: ArmState, message: JointSafetyMap) -> tuple[Warn
     """JointSafety: joints of the arm, finite numbers, gains from 0, soft ranges in order and inside the machine's.
 
     Gains of zero that freeze a joint are told (ZERO_GAINS).
+
+    Raises:
+        BrokerError: unknown_enum, not_finite, out_of_limits.
     """
     before = as_message(state.desired[SAFETY_SLOT], JointSafetyMap).joints
     changed = {name: gains for name, gains in message.joints.items() if before.get(name) != gains}

@@ -25,7 +25,11 @@ def offline_warnings(state: ArmState) -> tuple[Warned, ...]:
 
 
 def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
-    """Answer a Get of one slot: reported (or desired, as `view` asks), and what differs."""
+    """Answer a Get of one slot: reported (or desired, as `view` asks), and what differs.
+
+    Raises:
+        BrokerError: arm_not_read.
+    """
     reported = state.reported.get(slot)
     if not state.adopted or reported is None:
         raise not_read(state)

@@ -45,7 +45,11 @@ def is_within(authority: Authority, ceiling: Authority) -> bool:
 
 
 def hold_arm(state: ArmState, request: Request) -> HoldOrder:
-    """HoldArm: `reason` is needed, `until` may give the end, the longest there is without; may be sent again."""
+    """HoldArm: `reason` is needed, `until` may give the end, the longest there is without; may be sent again.
+
+    Raises:
+        BrokerError: malformed, unknown_field, bad_request_field; out_of_limits for an end.
+    """
     params = plain_params(request)
     known_only(params, ("reason", "until"))
     reason = _reason(params) or request.envelope.reason
@@ -55,7 +59,11 @@ def hold_arm(state: ArmState, request: Request) -> HoldOrder:
 
 
 def release_arm(state: ArmState, request: Request) -> ReleaseOrder:
-    """ReleaseArm: end the lock; there has to be one."""
+    """ReleaseArm: end the lock; there has to be one.
+
+    Raises:
+        BrokerError: unknown_field; revision_conflict where nobody holds the arm.
+    """
     known_only(plain_params(request), ())
     if state.hold is None:
         why = f"nobody holds {state.arm}, there is nothing to release. {NOTHING_CHANGED}"

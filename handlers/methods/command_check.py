@@ -32,6 +32,9 @@ def check_command(state: ArmState, request: Request) -> Answer:
 
     `state` and `command` are lists by quantity (position, velocity, effort, acceleration, jerk) in rad or m and per s,
     s², s³, N·m or N; `dt` in s.
+
+    Raises:
+        BrokerError: malformed, unknown_field, unknown_enum, implausible_value; see `usable_limits`.
     """
     params = plain_params(request)
     known_only(params, _NAMES)

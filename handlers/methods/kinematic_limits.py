@@ -59,7 +59,11 @@ def _answer(state: ArmState, request: Request, keys: set[Slot], reported: Messag
 
 
 def get_hard_limits(state: ArmState, _request: Request) -> Answer:
-    """GetKinematicHardLimits: what the arm told, else its profile (warning FROM_PROFILE)."""
+    """GetKinematicHardLimits: what the arm told, else its profile (warning FROM_PROFILE).
+
+    Raises:
+        BrokerError: arm_not_read.
+    """
     warnings = offline_warnings(state)
     if state.description is not None:
         limits, from_profile = state.description.hard_limits, state.description.hard_source != "hard:device"
@@ -73,7 +77,11 @@ def get_hard_limits(state: ArmState, _request: Request) -> Answer:
 
 
 def get_soft_limits(state: ArmState, request: Request) -> Answer:
-    """GetKinematicSoftLimits of one of the five modes that take limits."""
+    """GetKinematicSoftLimits of one of the five modes that take limits.
+
+    Raises:
+        BrokerError: mode_without_limit, arm_not_read.
+    """
     message = request.params
     mode = int(message.control_mode) if isinstance(message, ControlModeInformation) else 0
     if mode not in LIMIT_MODES:
@@ -85,7 +93,11 @@ def get_soft_limits(state: ArmState, request: Request) -> Answer:
 
 
 def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
-    """GetAllKinematicSoftLimits: the five modes that take limits."""
+    """GetAllKinematicSoftLimits: the five modes that take limits.
+
+    Raises:
+        BrokerError: arm_not_read.
+    """
     if not state.adopted:
         raise not_read(state)
     keys = {(key, mode) for key, _, _ in _VIEW_KEYS for mode in LIMIT_MODES}
@@ -95,7 +107,11 @@ def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
 
 
 def get_desired_speeds(state: ArmState, request: Request) -> Answer:
-    """GetDesiredSpeeds: the three desired joystick speeds."""
+    """GetDesiredSpeeds: the three desired joystick speeds.
+
+    Raises:
+        BrokerError: arm_not_read.
+    """
     if not state.adopted:
         raise not_read(state)
     keys = {(key, 0) for key, _ in _DESIRED_KEYS}

@@ -38,7 +38,11 @@ def open_mode_topic(state: ArmState, request: Request) -> OpenHandle:
 
 
 def unsubscribe(state: ArmState, request: Request) -> CloseHandle:
-    """Unsubscribe: end a handle of the same user on this arm."""
+    """Unsubscribe: end a handle of the same user on this arm.
+
+    Raises:
+        BrokerError: unknown_handle.
+    """
     message = request.params
     identifier = message.identifier if isinstance(message, NotificationHandle) else 0
     entry = state.handles.get(identifier)

@@ -18,7 +18,11 @@ _HIGHEST = (1 << 63) - 1
 
 
 def get_history(_state: ArmState, request: Request) -> HistoryQuery:
-    """Changes of the arm, newest first; `after_rev` and `before_rev` are exclusive."""
+    """Changes of the arm, newest first; `after_rev` and `before_rev` are exclusive.
+
+    Raises:
+        BrokerError: unknown_field, unknown_enum, malformed, out_of_limits.
+    """
     params = plain_params(request)
     known_only(params, ("after_rev", "before_rev", "item", "limit"))
     item = text(params, "item")

@@ -62,7 +62,11 @@ def _value(params: Mapping[str, object], item: ConfigItem, slot: Slot) -> Messag
 
 
 def sim_fault(state: ArmState, request: Request) -> FaultOrder:
-    """Check the params of SimFault and name the fault."""
+    """Check the params of SimFault and name the fault.
+
+    Raises:
+        BrokerError: unknown_method, unknown_field, unknown_enum, malformed, out_of_limits.
+    """
     if not state.faults_allowed:
         raise BrokerError("unknown_method", f"SimFault: {state.arm} is not simulated, or faults are not allowed")
     params = plain_params(request)

@@ -58,7 +58,11 @@ def read_parameters(
 
 
 def read_sections(text: str, *, file: str | None = None, compat: bool = False) -> list[Section]:
-    """Read the parameters of every node of a file; see read_parameters."""
+    """Read the parameters of every node of a file; see read_parameters.
+
+    Raises:
+        LimitsError: no YAML of parameters.
+    """
     root = parse_yaml(text, file)
     if not isinstance(root, MappingNode):
         raise LimitsError("holds no parameters", file=file)

@@ -41,7 +41,10 @@ def vectors(**fields: npt.ArrayLike) -> JointLimitVectors:
 def simple_limits(
     *, dof: int, position: float, velocity: float, acceleration: float, jerk: float, effort: float = np.inf
 ) -> JointLimitVectors:
-    """The same limits for every joint: positions within ±position, effort unlimited unless given."""
+    """The same limits for every joint: positions within ±position, effort unlimited unless given.
+
+    In rad or m and per s, s², s³; effort in N·m or N.
+    """
     values = (-position, position, velocity, acceleration, jerk, effort)
     return JointLimitVectors(*(np.full(dof, value) for value in values))
 

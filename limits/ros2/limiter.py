@@ -79,7 +79,11 @@ class Limiter(ABC):
         self.update(limits)
 
     def update(self, limits: Sequence[JointLimits]) -> None:
-        """Replace the hard limits; the next `enforce` uses them."""
+        """Replace the hard limits; the next `enforce` uses them.
+
+        Raises:
+            LimitsError: not one record a joint, or one that makes no sense.
+        """
         if len(limits) != len(self.names):
             raise LimitsError("names and limits differ in count", value=len(limits), bound=len(self.names))
         self._prepare(limits)

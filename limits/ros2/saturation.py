@@ -91,7 +91,7 @@ def saturate(
     literal: bool = False,
     again: bool = False,
 ) -> tuple[TrajectoryPoint, ReasonCodes]:
-    """Return the point inside the limits, and for each joint the limit that acted last.
+    """Return the point inside the limits, and for each joint the limit that acted last; `dt` in s.
 
     The result is `desired` itself where nothing had to be worked out, and for `dt` <= 0, without a position state, or
     with neither positions nor velocities. `corrected` mends two defects of the reference: a velocity of 0 that becomes

@@ -115,6 +115,8 @@ def safety_layer(
 def site_layer(joints: ArmJoints, caps: Mapping[str, float | Numbers], origin: Origin) -> Layer:
     """Caps of the plant by quantity: one number for all joints or the twist, or numbers by joint.
 
+    In rad or m and per s, s², s³; effort in N·m or N.
+
     Raises:
         LimitsError: an unknown quantity or joint, or a number that makes no sense.
     """
@@ -147,7 +149,7 @@ def _envelope(safety: JointSafety, *, ranged: bool, zero_gain_stops: bool) -> di
 
 
 def columns(joints: ArmJoints, numbers: Mapping[str, Numbers]) -> dict[str, ArrayLike]:
-    """Arrays by quantity, as `ArmJoints.ceilings` takes them, of numbers by joint; what is not given is infinite."""
+    """Arrays by quantity of numbers by joint, in the same units; what is not given is infinite."""
     silent = dict.fromkeys(JOINT_QUANTITIES, np.inf) | {LOWER: -np.inf}
     return {
         quantity: np.array([numbers.get(name, {}).get(quantity, silent[quantity]) for name in joints.names])

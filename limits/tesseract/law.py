@@ -141,6 +141,8 @@ def clamp_effort(bounds: SafetyBounds, command: ArrayLike, *, compat: bool = Fal
 def published_bounds(parameters: SafetyParameters, position: ArrayLike, velocity: ArrayLike) -> SafetyBounds:
     """The formula as it was published with JointSafety, for comparison only: it drives a joint into its stop.
 
+    Positions in rad or m, velocities per s.
+
     Raises:
         LimitsError: position or velocity do not have one value a joint.
     """

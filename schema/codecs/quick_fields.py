@@ -54,19 +54,19 @@ class _Plan(NamedTuple):
 
 
 def finite(value: float) -> float:
-    """A finite number as it is; another one is unusual."""
+    """A finite number as it is; another one raises UnusualError."""
     if not isfinite(value):
         raise UnusualError
     return value
 
 
 def finite32(value: float) -> float:
-    """A finite number rounded to float32; another one is unusual."""
+    """A finite number rounded to float32; another one raises UnusualError."""
     return rounded(finite(value))
 
 
 def finite_list(values: Any) -> tuple[float, ...]:
-    """Finite numbers; others, or of an infinite sum, are unusual."""
+    """Finite numbers; others, or those of an infinite sum, raise UnusualError."""
     if not isfinite(sum(values)):
         raise UnusualError
     return tuple(values)
@@ -78,7 +78,7 @@ def rounded_list(values: Any) -> tuple[float, ...]:
 
 
 def finite32_list(values: Any) -> tuple[float, ...]:
-    """Finite numbers rounded to float32; others are unusual."""
+    """Finite numbers rounded to float32; others raise UnusualError."""
     return rounded_list(finite_list(values))
 
 
