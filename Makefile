@@ -32,7 +32,7 @@ $(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP) --editable '.[dev,demo,plot]'
+	$(VENV)/bin/python $(PIP) --editable '.[dev,demo,plot,top]'
 	touch $@ $(VENV)/.ready
 
 $(ROS_VENV)/.ready: Makefile

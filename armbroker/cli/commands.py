@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, devices, doctor_command
+from armbroker.cli import acl, audit, certs, devices, doctor_command, screens
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
 from armbroker.cli.options import (
@@ -40,6 +40,7 @@ app = typer.Typer(
       armbroker run --mqtt mqtt://127.0.0.1:1883 --data ./data --sim 3
       armbroker call sim-0000 GetKinematicSoftLimits '{"control_mode":"CARTESIAN_JOYSTICK"}'
       armbroker watch sim-0000
+      armbroker web
       armbroker COMMAND --help
 
     Not a safety function. Exit codes: 0 ok, 1 refused, 2 usage, 3 no answer, 4 no MQTT server or store locked.
@@ -367,6 +368,8 @@ app.command(
       armbroker certs ./certs --client alice --renew --days 30
     """,
 )(certs.certs)
+app.command(short_help="Serve a page of the fleet: armbroker web", help=screens.WEB_HELP)(screens.web)
+app.command(short_help="Show the fleet in the terminal: armbroker top", help=screens.TOP_HELP)(screens.top)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")

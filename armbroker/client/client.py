@@ -15,7 +15,7 @@ from typing import Any, Self, Unpack
 from armbroker.client.address import parse_address
 from armbroker.client.connection import Connection, Login
 from armbroker.client.documents import CONTENT_TYPES, ReplyDocument, RequestOptions, decode_reply, encode
-from armbroker.client.errors import NoReplyError, NoServerError, OutcomeUnknownError, RefusedError
+from armbroker.client.errors import ClientError, NoReplyError, NoServerError, OutcomeUnknownError, RefusedError
 from armbroker.client.exchange import Exchange, Unanswered
 from armbroker.client.ids import random_ids
 from armbroker.client.messages import Incoming, Outgoing
@@ -166,12 +166,18 @@ class ArmClient:
             await connection.unsubscribe(topic_filter)
         return [judged(instance, document) for instance, document in sorted(self._services.items())]
 
+    @property
+    def connected(self) -> bool:
+        """Whether the connection is up now."""
+        return self._connection is not None and self._connection.up
+
     @contextlib.asynccontextmanager
-    async def watch(self, arm: str | None = None) -> AsyncIterator[AsyncIterator[Watched]]:
+    async def watch(self, arm: str | None = None, *, fetch: bool = True) -> AsyncIterator[AsyncIterator[Watched]]:
         """What an arm (None: every arm) tells from now on, its present documents first, as an async iterator.
 
-        Each event comes once; what was missed is fetched, and where that cannot be, a `Resynced` says so. The iterator
-        raises NoServerError when the connection has ended for good.
+        Each event comes once; what was missed is fetched, and where that cannot be (or `fetch` is False: nothing is
+        asked of the service), a `Resynced` says so. The iterator raises NoServerError when the connection has ended
+        for good.
 
         Raises:
             NoServerError: the connection ended for good, or the MQTT server does not let us read.
@@ -179,7 +185,7 @@ class ArmClient:
         """
         if arm is not None:
             _check_name("arm", arm)
-        watch = Watch(self._open_connection(), self._topics, arm, self._fetch_events)
+        watch = Watch(self._open_connection(), self._topics, arm, self._fetch_events if fetch else _fetch_nothing)
         self._watches.add(watch)
         try:
             async with watch.subscribed():
@@ -251,6 +257,10 @@ class ArmClient:
             exchange.lose()
         for watch in self._watches:
             watch.lose()
+
+
+async def _fetch_nothing(arm: str, after_seq: int) -> ReplyDocument:
+    raise ClientError(f"of {arm} nothing after {after_seq} is asked for")
 
 
 def _done(reply: ReplyDocument) -> ReplyDocument:

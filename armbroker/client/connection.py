@@ -131,13 +131,17 @@ class Connection:
             return
         self._keeper.cancel()
         await asyncio.wait([self._keeper])
-        connected = self._client.done() and self._client.exception() is None
-        client = self._client.result() if connected else None
+        client = self._client.result() if self.up else None
         self._end("the client is closed")
         if client is not None:
             await _leave(client)
         if not self._keeper.cancelled():
             self._keeper.result()
+
+    @property
+    def up(self) -> bool:
+        """Whether it is there now."""
+        return self._client.done() and self._client.exception() is None
 
     async def ready(self) -> None:
         """Wait until the connection is up.
@@ -175,7 +179,7 @@ class Connection:
         if self._filters[topic_filter] > 0:
             return
         del self._filters[topic_filter]
-        if self._client.done() and self._client.exception() is None:
+        if self.up:
             await self._unless_lost(self._client.result().unsubscribe(topic_filter))
 
     async def _unless_lost(self, doing: Coroutine[None, None, None]) -> None:

@@ -1,0 +1,80 @@
+"""Keeps a board up to date over MQTT, and asks what documents do not tell; it only ever reads."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from armbroker.board.board import Board, Change
+from armbroker.board.history import Point, points_of
+from armbroker.client import ArmClient, ClientError, NoReplyError
+
+TICK_S = 1.0
+ASK_S = 5.0
+"""How long a history may take."""
+PAGE = 500
+ASKED_AT_ONCE = 4
+"""Histories that are asked for at once; further ones wait."""
+
+Tell = Callable[[list[Change]], None]
+
+
+class History(NamedTuple):
+    """The changes of one value, oldest first; `why` says, where it is not empty, why some are missing."""
+
+    points: list[Point]
+    why: str
+
+
+class Feed:
+    """Follows every arm over a client that is connected; `tell` gets each lot of changes once the board has them."""
+
+    def __init__(self, client: ArmClient, board: Board, tell: Tell) -> None:
+        self._client = client
+        self._board = board
+        self._tell = tell
+        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
+
+    async def run(self) -> None:
+        """Follow until cancelled.
+
+        Raises:
+            NoServerError: the connection ended for good, or the MQTT server does not let us read.
+        """
+        ticking = asyncio.create_task(self._tick())
+        try:
+            async with self._client.watch(fetch=False) as watched:
+                async for each in watched:
+                    self._say(self._board.take(each, time.monotonic(), time.time()))
+        finally:
+            ticking.cancel()
+
+    async def history(self, arm: str, item: str, slot: str, path: str) -> History:
+        """The history of a value as the service tells it; where it does not, what was seen of it."""
+        try:
+            async with self._asking:
+                reply = await self._client.call(arm, "GetHistory", {"item": item, "limit": PAGE}, timeout=ASK_S)
+        except NoReplyError:
+            why = "the service did not answer: it is away, or this account may send no requests (not even reads)"
+        except ClientError as error:
+            why = str(error)
+        else:
+            result: dict[str, Any] = reply["result"]
+            more = f"only the last {PAGE} changes of {item} are shown" if result.get("more") else ""
+            return History(points_of(result["changes"], item, slot, path), more)
+        seen = [
+            {"at": line.at, "item": line.item, "slot": line.slot, "before": line.before, "after": line.after}
+            | {"by": line.by, "reason": line.reason, "cause": line.cause}
+            for line in self._board.events
+            if line.arm == arm
+        ]
+        return History(points_of(seen, item, slot, path), f"{why}; shown is what was seen since this screen began")
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._say(self._board.tick(time.monotonic(), connected=self._client.connected))
+
+    def _say(self, changes: list[Change]) -> None:
+        if changes:
+            self._tell(changes)

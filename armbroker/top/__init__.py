@@ -1,0 +1,1 @@
+"""`armbroker top`: the fleet in the terminal."""

@@ -1,0 +1,1 @@
+"""`armbroker web`: one read-only page of the fleet, served over HTTP and fed over MQTT."""
