@@ -170,11 +170,13 @@ class Acceptor:
         arrival.checked_only = only_checked(arrival, session)
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
-        check_options(arrival, rpc)
+        if arrival.envelope.valid_for_ms is not None or arrival.envelope.unit:
+            check_options(arrival, rpc)
         check_policy(arrival, rpc, session, self._users)
         check_lock(arrival, rpc, session, self._users)
         self._check_room(arrival, rpc)
-        check_values(arrival, rpc, session)
+        if arrival.params_error is not None:
+            check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
         state = _NOWHERE if session is None else session.state
         outcome = rpc.decide(state, request)

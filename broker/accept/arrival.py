@@ -60,6 +60,9 @@ class Arrival:
     """Whether it was taken beyond its user's rate, because it tightens."""
     tightened: bool = False
     """Whether it was accepted and tightens limits."""
+    reply_to: Address | None = None
+    replied_as: str = ""
+    """Where the reply goes, as long as it has this id and codec."""
     tried: bool = False
     wrong: BrokerError | None = None
     """Whether it was decoded, and what was wrong."""
@@ -88,6 +91,9 @@ class Arrival:
 
     def address(self, topics: Topics) -> Address:
         """Where the reply goes: the Response Topic if it is the user's, else the topic of the id."""
+        known = self.reply_to
+        if known is not None and self.replied_as == self.id and known.codec == self.codec.name:
+            return known
         wanted = self.message.response_topic
         topic = wanted
         if not wanted or not topics.is_reply_of(wanted, self.topic.user):
@@ -96,7 +102,9 @@ class Arrival:
             if given and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
                 self.warnings.append(Warned("RESPONSE_TOPIC_IGNORED", text))
-        return Address(topic, self.message.correlation, self.codec.name, self.topic.user)
+        self.replied_as = self.id
+        self.reply_to = Address(topic, self.message.correlation, self.codec.name, self.topic.user)
+        return self.reply_to
 
 
 def presumed_codec(content_type: str) -> Codec:

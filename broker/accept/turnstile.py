@@ -138,10 +138,10 @@ class Turnstile:
             self._acks.done(ticket)
             return
         cost = min(1.0 + len(message.payload) // COST_BYTES, COST_MOST)
-        clock, codec = self._clock, presumed_codec(message.content_type)
-        arrival = Arrival(message, topic, clock.now_us(), codec, now_s=clock.monotonic())
+        clock = self._clock
+        now_s = clock.monotonic()
+        arrival = Arrival(message, topic, clock.now_us(), presumed_codec(message.content_type), now_s=now_s)
         arrival.ticket, arrival.cost, arrival.barred = ticket, cost, barred
-        now_s = arrival.now_s
         too_much = self._backlog.exceeds(topic.user, now_s)
         if not self._rates.admits(topic.user, cost, now_s, too_much=too_much):
             arrival.exempt = self._exempt(arrival)

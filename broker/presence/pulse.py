@@ -38,7 +38,7 @@ class Pulse:
 
     def look(self) -> None:
         """Tell of a stand-still that is just over, if there was one: its beat may be due, and not have come yet."""
-        if self.still_s() > LATE_S:
+        if self._loop.time() - self.last_s - self.every_s > LATE_S:
             before_s, self.last_s = self.last_s, self._loop.time()
             for tell in self.on_still:
                 tell(before_s)

@@ -67,13 +67,10 @@ class Outbox:
         self.live = 0
         """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
+        self.backlog = 0
+        """Publications not yet taken by the MQTT server."""
         self._told = link.on_receipts(self.pump)
         """Whether the link tells when receipts are settled; else they are looked at every now and then."""
-
-    @property
-    def backlog(self) -> int:
-        """Publications not yet taken by the MQTT server."""
-        return len(self._waiting) + len(self._under_way)
 
     @property
     def oldest_s(self) -> float:
@@ -91,6 +88,7 @@ class Outbox:
     def send(self, publication: Publication) -> None:
         """Publish after everything given before."""
         self._waiting.append(publication)
+        self.backlog += 1
         if self._timed is None:
             self._timed, self._timed_s = publication, self._loop.time()
         self.live += not publication.retain
@@ -177,6 +175,7 @@ class Outbox:
                     return
                 self._tell_refused(publication, reason_text(code))
             under_way.popleft()
+            self.backlog -= 1
             if publication is self._timed:
                 self._timed = None
                 self.on_published(self._loop.time() - self._timed_s)

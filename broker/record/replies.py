@@ -192,7 +192,11 @@ class Replies:
         waiters, job.waiters = job.waiters, []
         if job.replied is None and waiters:
             job.replied = reply.stage
-        first = next((waiter for waiter in waiters if waiter.request_n), None)
+        first: Waiter | None = None
+        for waiter in waiters:
+            if waiter.request_n:
+                first = waiter
+                break
         owed = first is not None or (job.replied is Stage.STORED and not job.committed)
         outcome = JSON.encode_reply(reply)
         rev = job.rev or session.state.desired_rev.get(job.slot, 0)

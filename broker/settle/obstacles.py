@@ -71,7 +71,9 @@ class Obstacles:
         state = session.state
         if state.held:
             return held_arm(state)
-        if (error := self._access(session, job)) is not None:
+        if (state.authority is not Authority.CONTROL or state.hold is not None) and (
+            error := self._access(session, job)
+        ) is not None:
             return error
         if state.online and state.ready:
             return None

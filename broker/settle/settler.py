@@ -194,13 +194,12 @@ class Settler:
 
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
-        if type(job) is not ChangeJob or not job.committed or job.resumed or job.phase is not _begins_in(job):
+        if type(job) is not ChangeJob or job.wanted is None or not job.committed or job.resumed:
             return False
-        if (
-            job.wanted is None
-            or (_is_fenced(session, job) and not job.unchanged)
-            or held_by_service(session.state, job.slot[0])
-        ):
+        if job.phase is not (Phase.ACCEPTED if job.unchanged else Phase.WRITING):
+            return False
+        fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
+        if fenced or held_by_service(session.state, job.slot[0]):
             return False
         if self.parking.barred(session, job):
             return True
@@ -375,11 +374,6 @@ class Settler:
     def close(self) -> None:
         """No clock of a change runs any more."""
         self._timers.close()
-
-
-def _begins_in(job: ChangeJob) -> Phase:
-    """The phase that a change is in when it can begin without a commit of its own."""
-    return Phase.ACCEPTED if job.unchanged else Phase.WRITING
 
 
 def _is_fenced(session: ArmSession, job: ChangeJob) -> bool:
