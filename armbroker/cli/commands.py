@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, devices, doctor_command, screens
+from armbroker.cli import acl, audit, certs, devices, doctor_command, health, screens
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
 from armbroker.cli.options import (
@@ -370,6 +370,7 @@ app.command(
 )(certs.certs)
 app.command(short_help="Serve a page of the fleet: armbroker web", help=screens.WEB_HELP)(screens.web)
 app.command(short_help="Show the fleet in the terminal: armbroker top", help=screens.TOP_HELP)(screens.top)
+app.command(name="health", short_help=health.SHORT, help=health.TEXT)(health.health)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")

@@ -48,7 +48,8 @@ def _milliseconds(text: str) -> float:
     return number
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line of `armbroker run`."""
     parser = argparse.ArgumentParser(
         prog="armbroker run",
         description="Run the service.",
@@ -117,7 +118,7 @@ def asked_of(arguments: list[str]) -> Asked:
         SystemExit: 2 for a wrong command line, 0 for `--help`.
         SettingsError: the settings cannot be used.
     """
-    parser = _parser()
+    parser = make_parser()
     given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
     log_level: str | None = given.pop("log_level", None)
     config: Path | None = given.pop("config", None)

@@ -29,7 +29,7 @@ def test_the_settings_can_be_loaded() -> None:
         "Restart=on-failure",
         "User=armbroker",
         "RestartPreventExitStatus=1 2",
-        "ExecReload=/opt/armbroker/.venv/bin/armbroker run --check --config /etc/armbroker/fleet.toml",
+        "ExecReload=/usr/bin/armbroker run --check --config /etc/armbroker/fleet.toml",
         "StateDirectory=armbroker",
         "TimeoutStopSec=20",
         "ExecReload=/bin/kill -HUP $MAINPID",
