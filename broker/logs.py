@@ -1,13 +1,16 @@
 """Logs: one JSON object a line on standard error, before it the priority where systemd's journal reads along."""
 
+import asyncio
 import logging
 import sys
-from datetime import UTC, datetime
+import time
 from typing import TextIO, cast
 
 import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
+
+from schema.codecs.times import format_time
 
 _LEVELS = {**logging.getLevelNamesMapping(), "EXCEPTION": logging.ERROR}
 
@@ -30,7 +33,8 @@ class _StandardError:
     """Standard error as it is when something is logged: loggers keep it, the process may exchange it."""
 
     def write(self, text: str) -> int:
-        """See `TextIO.write`."""
+        """See `TextIO.write`; what waits goes before it."""
+        write_waiting()
         return sys.stderr.write(text)
 
     def flush(self) -> None:
@@ -63,6 +67,7 @@ _PROCESSORS: list[structlog.typing.Processor] = [
     _LINES,
 ]
 _encode = msgspec.json.Encoder().encode
+_WAITING: list[bytes] = []
 
 
 def set_level(level: str) -> None:
@@ -76,11 +81,28 @@ def level() -> str:
 
 
 def info(event: str, fields: dict[str, object]) -> None:
-    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time."""
-    if _THRESHOLD.level <= logging.INFO:
-        stamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        line = _encode({**fields, "event": event, "level": "info", "timestamp": stamp}).decode()
-        sys.stderr.write(f"{'<6>' if _LINES.wanted else ''}{line}\n")
+    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time.
+
+    The lines of one turn of the event loop are written together at its end, or before the next line of a logger.
+    """
+    if _THRESHOLD.level > logging.INFO:
+        return
+    stamp = format_time(time.time_ns() // 1000)
+    line = _encode({**fields, "event": event, "level": "info", "timestamp": stamp})
+    _WAITING.append(b"<6>" + line if _LINES.wanted else line)
+    if len(_WAITING) == 1:
+        try:
+            asyncio.get_running_loop().call_soon(write_waiting)
+        except RuntimeError:
+            write_waiting()
+
+
+def write_waiting() -> None:
+    """Write the lines that wait."""
+    if _WAITING:
+        lines = b"\n".join((*_WAITING, b"")).decode()
+        _WAITING.clear()
+        sys.stderr.write(lines)
         sys.stderr.flush()
 
 

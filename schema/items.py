@@ -69,16 +69,17 @@ class ConfigItem(msgspec.Struct, frozen=True):
     field: str = ""
     modes: tuple[ControlMode, ...] = ()
     held_by_service: bool = False
+    event_name: str = ""
+    """The name of `event`, or that of control mode events."""
+
+    def __post_init__(self) -> None:
+        name = CONTROL_MODE_CHANGED if self.event is None else self.event.name
+        msgspec.structs.force_setattr(self, "event_name", name)
 
     @property
     def resettable(self) -> bool:
         """Whether an arm has a default of its own that a Reset brings back."""
         return "R" in self.verbs
-
-    @property
-    def event_name(self) -> str:
-        """The name of the event that tells of a change."""
-        return CONTROL_MODE_CHANGED if self.event is None else self.event.name
 
     @property
     def event_number(self) -> int:

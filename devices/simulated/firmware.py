@@ -152,7 +152,7 @@ class Firmware:
     def _decide(self, command: Command) -> tuple[Cell, Message]:
         """The cell of a command and the value it would hold."""
         slot = command.slot
-        cell = self._cell(slot)
+        cell = self._cells.get(slot) or self._cell(slot)
         if self.refuse is not None and self.refuse in (EVERY_SLOT, slot, (slot[0], 0)):
             raise refused("METHOD_FAILED", "simulated fault: refuse")
         if self.moving:

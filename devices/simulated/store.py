@@ -105,11 +105,11 @@ class SimulatedStore:
             OSError: it could not be written; nothing changed.
         """
         line = self._encoder.encode(entry) + b"\n"
-        written = os.write(self._journal, line)
-        if written != len(line):
+        size, written = len(line), os.write(self._journal, line)
+        if written != size:
             os.ftruncate(self._journal, self._size)
-            raise OSError(f"{self.path}: {written} of {len(line)} bytes written")
-        self._size += len(line)
+            raise OSError(f"{self.path}: {written} of {size} bytes written")
+        self._size += size
         self._arms[entry.serial].follow(entry)
         if self._size > self._limit:
             self._compact()

@@ -250,7 +250,7 @@ def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
 def limits_of(state: ArmState) -> ArmLimits:
     """The limits of an arm."""
     kept = state.limits
-    if isinstance(kept, ArmLimits):
+    if type(kept) is ArmLimits:
         return kept
     state.limits = made = ArmLimits(state)
     return made

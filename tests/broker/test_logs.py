@@ -82,3 +82,38 @@ def test_what_happens_with_every_change_has_a_level_too() -> None:
     code = CODE.replace('log.warning("loud", arm="r1")', 'from broker.logs import info\ninfo("change", {"arm": "r1"})')
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     assert done.stderr == ""
+
+
+TURN = """
+import asyncio, sys, structlog
+from broker import logs
+
+class Counted:
+    def __init__(self, stream):
+        self.stream, self.writes = stream, 0
+    def write(self, text):
+        self.writes += 1
+        return self.stream.write(text)
+    def flush(self):
+        self.stream.flush()
+
+async def turn():
+    sys.stderr = counted = Counted(sys.stderr)
+    for number in range(3):
+        logs.info("change", {"number": number})
+    assert counted.writes == 0
+    await asyncio.sleep(0)
+    assert counted.writes == 1
+    logs.info("change", {"number": 3})
+    structlog.get_logger().warning("loud", number=4)
+    logs.info("change", {"number": 5})
+
+logs.set_up("info")
+logs.info("change", {"number": -1})
+asyncio.run(turn())
+"""
+
+
+def test_what_happens_with_every_change_is_written_once_a_turn_and_in_order() -> None:
+    done = subprocess.run([sys.executable, "-c", TURN], capture_output=True, text=True, check=True, timeout=30)
+    assert [json.loads(line)["number"] for line in done.stderr.splitlines()] == [-1, 0, 1, 2, 3, 4, 5]
