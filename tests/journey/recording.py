@@ -39,6 +39,12 @@ class RecordingArm:
         self.written.append(command)
         return await self.inner.write(command)
 
+    def exchange_now(self, command: Command) -> Message | None:
+        """See `PromptArm.exchange_now`."""
+        if self.inner.prompt:
+            self.written.append(command)
+        return self.inner.exchange_now(command)
+
     def watch(self, sink: Callable[[Notice], None]) -> None:
         """See `ArmAdapter.watch`."""
         self.watched += 1
