@@ -27,6 +27,7 @@ class Published(NamedTuple):
     document: Any
     retained: bool
     at_s: float
+    trace: str = ""
 
 
 class MemoryReceipt:
@@ -134,6 +135,7 @@ class MemoryLink(_Inbox):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> MemoryReceipt:
         """See `MqttLink`."""
         del expiry_s, content_type, correlation
@@ -153,7 +155,8 @@ class MemoryLink(_Inbox):
             if payload:
                 self.retained[topic] = payload
         document = json.loads(payload) if payload else None
-        self.published.append(Published(topic.removeprefix(self.prefix), document, retain, self._loop.time()))
+        told = Published(topic.removeprefix(self.prefix), document, retain, self._loop.time(), trace)
+        self.published.append(told)
         self._news.set()
         return receipt
 
@@ -237,11 +240,13 @@ class MirrorLink(MemoryLink):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> MemoryReceipt:
         """See `MqttLink`."""
         receipt = super().publish(
-            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation
-        )
+            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation,
+            trace=trace,
+        )  # fmt: skip
         self.deliver(topic.removeprefix(self.prefix), payload)
         return receipt
 

@@ -312,6 +312,6 @@ class Acceptor:
         address = arrival.address(self._topics)
         expires = self._ledger.clock.deadline(expires_us)
         job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
-        job.received_s = min(arrival.message.received_s, arrival.now_s)
+        job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

@@ -113,4 +113,5 @@ def request_of(arrival: Arrival, settings: Settings) -> Request:
         codec=arrival.codec.name,
         size=len(arrival.message.payload),
         identity=settings.mqtt.identity,
+        trace=arrival.message.trace,
     )

@@ -94,16 +94,16 @@ class Arrival:
         known = self.reply_to
         if known is not None and self.replied_as == self.id and known.codec == self.codec.name:
             return known
-        wanted = self.message.response_topic
-        topic = wanted
+        message = self.message
+        wanted = topic = message.response_topic
         if not wanted or not topics.is_reply_of(wanted, self.topic.user):
             topic = topics.reply(self.topic.user, self.topic.conn, self.id or NO_LEAF)
-            given = wanted or self.message.blank_response
+            given = wanted or message.blank_response
             if given and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
                 self.warnings.append(Warned("RESPONSE_TOPIC_IGNORED", text))
         self.replied_as = self.id
-        self.reply_to = Address(topic, self.message.correlation, self.codec.name, self.topic.user)
+        self.reply_to = Address(topic, message.correlation, self.codec.name, self.topic.user, message.trace)
         return self.reply_to
 
 

@@ -39,6 +39,8 @@ class Address:
     correlation: bytes
     codec: str
     user: str = ""
+    trace: str = ""
+    """The `traceparent` of the request."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +79,8 @@ class ChangeJob:
     at_us: int = 0
     since: float = 0.0
     """When this run accepted it, on the monotonic clock."""
+    trace: str = ""
+    """The `traceparent` of its request; of one of an earlier run nobody knows."""
     received_s: float = UNTIMED
     """When its request was received; as the next three in seconds of the monotonic clock, if in this run."""
     stored_s: float = UNTIMED

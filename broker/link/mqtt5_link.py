@@ -10,7 +10,7 @@ import structlog
 from broker.counters import Counters
 from broker.link.kept_link import KeptLink
 from broker.link.mqtt5_connection import Connection, Owner
-from broker.link.mqtt5_packets import correlation_property, publish_properties
+from broker.link.mqtt5_packets import correlation_property, publish_properties, trace_property
 from broker.link.mqtt5_reader import Connack, Delivery
 from broker.link.mqtt_link import (
     InboundMessage,
@@ -113,6 +113,7 @@ class Mqtt5Link(KeptLink[Connection]):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> Receipt:
         """See `MqttLink.publish`."""
         connection = self._connection
@@ -125,6 +126,8 @@ class Mqtt5Link(KeptLink[Connection]):
                 self._properties[content_type, expiry_s] = properties
         if correlation:
             properties += correlation_property(correlation)
+        if trace:
+            properties += trace_property(trace)
         return connection.outgoing.publish(topic, properties, payload, retain=retain)
 
     async def _attempt(self, config: LinkConfig, tls: ssl.SSLContext | None, timeout_s: float) -> Connection:

@@ -1,6 +1,7 @@
 """MQTT 5 on the wire, as far as one client with QoS 1 writes it; its numbers, for both directions."""
 
 from broker.link.mqtt_link import LinkConfig, LinkConfigError, LinkRejectedError
+from broker.trace import NAME
 
 PUBLISH, PUBACK, PUBREC, PUBREL, SUBSCRIBE, SUBACK, CONNACK, PINGRESP, DISCONNECT = (
     0x30, 0x40, 0x50, 0x62, 0x82, 0x90, 0x20, 0xD0, 0xE0,
@@ -19,7 +20,7 @@ _TWO_BYTES = 0x4000
 _SUBSCRIBE, _SUBSCRIBE_RETAINED = 0x01 | 0x08 | 0x20, 0x01
 """QoS 1; the first shows the retain flag as published and is sent nothing that was retained before."""
 
-CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION, EXPIRY = 0x03, 0x08, 0x09, 0x02
+CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION, EXPIRY, USER_PROPERTY = 0x03, 0x08, 0x09, 0x02, 0x26
 _SESSION_EXPIRY = 0x11
 
 
@@ -94,6 +95,11 @@ def publish_properties(content_type: str, expiry_s: int) -> bytes:
     if expiry_s:
         found += bytes((EXPIRY,)) + min(expiry_s, 0xFFFF_FFFF).to_bytes(4)
     return found
+
+
+def trace_property(trace: str) -> bytes:
+    """The `traceparent` of a PUBLISH."""
+    return bytes((USER_PROPERTY,)) + text("trace", NAME) + text("trace", trace)
 
 
 def correlation_property(correlation: bytes) -> bytes:

@@ -15,12 +15,15 @@ from broker.link.mqtt5_packets import (
     PUBACK,
     PUBREC,
     RESPONSE_TOPIC,
+    USER_PROPERTY,
 )
 from broker.link.mqtt_link import InboundMessage
+from broker.trace import NAME, traceparent
 
 _SERVER_KEEP_ALIVE, _ASSIGNED_ID, _REASON, _RECEIVE_MAXIMUM, _MAX_QOS, _RETAIN, _MAX_PACKET = (
     0x13, 0x12, 0x1F, 0x21, 0x24, 0x25, 0x27,
 )  # fmt: skip
+_TRACE_NAME = len(NAME).to_bytes(2) + NAME.encode()
 _CODES = 2
 """Bytes of a CONNACK before its properties."""
 _BYTE, _TWO, _FOUR, _TEXT, _VARINT, _PAIR = range(6)
@@ -106,7 +109,7 @@ def frame_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) -> None:
-    """Add the properties between two positions, raw, by their number; of those given twice the last, pairs left out.
+    """Add the properties between two positions, raw, by their number; of those given twice the last, of pairs a trace.
 
     Raises:
         UnreadableError: they go on beyond `stop`, or one is unknown, so that its length is too.
@@ -127,8 +130,7 @@ def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) ->
         elif kind == _TWO:
             at += 2
         elif kind == _PAIR:
-            at += 2 + (data[at] << 8 | data[at + 1])
-            at += 2 + (data[at] << 8 | data[at + 1])
+            at = _read_pair(data, at, found)
             continue
         elif kind == _VARINT:
             at = read_varint(data, at)[1]
@@ -139,6 +141,15 @@ def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) ->
         found[number] = data[begin:at]
     if at != stop:
         raise UnreadableError("the properties are longer than their length")
+
+
+def _read_pair(data: bytes, at: int, found: dict[int, bytes]) -> int:
+    """Add a user property if it is `traceparent`; the position behind it. IndexError at the end of `data`."""
+    value = at + 2 + (data[at] << 8 | data[at + 1])
+    end = value + 2 + (data[value] << 8 | data[value + 1])
+    if data[at:value] == _TRACE_NAME:
+        found[USER_PROPERTY] = data[value + 2 : end]
+    return end
 
 
 def _lenient(raw: bytes | None) -> str:
@@ -197,7 +208,7 @@ def read_publish(data: bytes, head: int, at: int, stop: int, connection: Source)
     return InboundMessage(
         topic, data[end:stop], retain, dup, _lenient(found.get(CONTENT_TYPE)), _lenient(response),
         found.get(CORRELATION, b""), None if expiry is None else int.from_bytes(expiry), delivery, connection.read_s,
-        blank_response=response == b"",
+        blank_response=response == b"", trace=traceparent(found[USER_PROPERTY]) if USER_PROPERTY in found else "",
     )  # fmt: skip
 
 

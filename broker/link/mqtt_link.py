@@ -166,6 +166,8 @@ class InboundMessage(msgspec.Struct, frozen=True, gc=False):
     """Infinite where no link says: then it counts as received when it is looked at."""
     sent_after_s: float | None = None
     blank_response: bool = False
+    trace: str = ""
+    """The `traceparent` among its user properties."""
 
 
 class LinkCounts(msgspec.Struct):
@@ -250,10 +252,12 @@ class MqttLink(Protocol):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> Receipt:
         """Publish with QoS 1, without waiting; `expiry_s` 0 means never, empty properties are left out.
 
-        Raises LinkDownError, LinkFullError or LinkRejectedError; then nothing was published.
+        `trace` is the `traceparent` of what it belongs to. Raises LinkDownError, LinkFullError or LinkRejectedError;
+        then nothing was published.
         """
 
     def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:

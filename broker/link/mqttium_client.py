@@ -1,6 +1,7 @@
 """mqttium as the link uses it: how a client is built, what its messages and errors become."""
 
 import ssl
+from collections.abc import Iterable
 
 from mqttium import (
     ConnectError,
@@ -21,6 +22,7 @@ from broker.link.mqtt_link import (
     LinkRefusedError,
     LinkUnreachableError,
 )
+from broker.trace import NAME, traceparent
 
 QOS_1 = QoS.AT_LEAST_ONCE
 SUBSCRIBE = SubscribeOptions(qos=QOS_1, retain_as_published=True, retain_handling=2)
@@ -83,7 +85,7 @@ def build_client(config: LinkConfig) -> AsyncClient:
     )
 
 
-def build_properties(content_type: str, expiry_s: int, correlation: bytes) -> Properties:
+def build_properties(content_type: str, expiry_s: int, correlation: bytes, trace: str = "") -> Properties:
     """The properties of a publish; empty ones are left out."""
     values: dict[str, object] = {}
     if content_type:
@@ -92,6 +94,8 @@ def build_properties(content_type: str, expiry_s: int, correlation: bytes) -> Pr
         values["message_expiry_interval"] = expiry_s
     if correlation:
         values["correlation_data"] = correlation
+    if trace:
+        values["user_property"] = ((NAME, trace),)
     return Properties(values)
 
 
@@ -109,7 +113,13 @@ def inbound(client: AsyncClient, message: Message, received_s: float) -> Inbound
         get("message_expiry_interval"),
         (client, message),
         received_s,
+        trace=_trace(get("user_property", ())),
     )
+
+
+def _trace(pairs: Iterable[tuple[str, str]]) -> str:
+    """The `traceparent` among user properties, the last one."""
+    return traceparent(dict(pairs).get(NAME, "").encode())
 
 
 def translated(error: MQTTError | OSError, config: LinkConfig) -> LinkError:

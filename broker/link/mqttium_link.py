@@ -148,14 +148,15 @@ class MqttiumLink(KeptLink[MqttiumConnection]):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> Receipt:
         """Publish with QoS 1, without waiting."""
         connection = self._connection
         if connection is None:
             raise LinkDownError("not connected to the MQTT server")
         properties = (
-            build_properties(content_type, expiry_s, correlation)
-            if correlation
+            build_properties(content_type, expiry_s, correlation, trace)
+            if correlation or trace
             else self._cached_properties(content_type, expiry_s)
         )
         try:

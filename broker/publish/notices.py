@@ -97,16 +97,16 @@ class Notices:
         oldest = self._clock.now_us() - HANDLE_LIFE_US
         return [entry for entry in self.handles.values() if entry.last_seen_us < oldest]
 
-    def send(self, event: Event, below: str) -> None:
+    def send(self, event: Event, below: str, trace: str = "") -> None:
         """Send a committed event to the handles of its arm and topic."""
         for entry in self._by_arm.get(event.arm, ()):
             if below.partition("/")[0] == entry.topic:
-                self.send_to(entry, event)
+                self.send_to(entry, event, trace)
 
-    def send_to(self, entry: HandleEntry, event: Event) -> None:
+    def send_to(self, entry: HandleEntry, event: Event, trace: str = "") -> None:
         """Send an event to one handle, with `prev` of that handle."""
         notice = msgspec.structs.replace(event, prev=entry.last_seq)
-        self._give(entry, event.seq, self._codec.encode_event(notice))
+        self._give(entry, event.seq, self._codec.encode_event(notice), trace)
 
     def send_stored(self, row: EventRow) -> None:
         """Send a stored event to the handles that did not get it."""
@@ -120,13 +120,19 @@ class Notices:
                 document["prev"] = entry.last_seq
                 self._give(entry, row.seq, self._codec.encode_document(document))
 
-    def _give(self, entry: HandleEntry, seq: int, payload: bytes) -> None:
+    def _give(self, entry: HandleEntry, seq: int, payload: bytes, trace: str = "") -> None:
         entry.last_seq = seq
         topic = self._topics.notice(entry.user, entry.conn, entry.identifier)
         done: Callable[[], None] = partial(self._given, entry, seq)
         self._outbox.send(
             Publication(
-                topic, payload, self._codec.content_type, expiry_s=EXPIRY_S, done=done, shorten=event_shortener(payload)
+                topic,
+                payload,
+                self._codec.content_type,
+                expiry_s=EXPIRY_S,
+                done=done,
+                shorten=event_shortener(payload),
+                trace=trace,
             )
         )
 

@@ -18,6 +18,8 @@ _HEADERS = 32
 """Bytes of a PUBLISH that do not depend on its texts, at most: types, lengths, packet identifier, expiry."""
 _OVERHEAD_MOST = 2_000
 """Bytes of a PUBLISH beside its payload and its Correlation Data, at most."""
+_TRACE = 80
+"""Bytes of a `traceparent`, at most."""
 LEAST_ROOM = 600
 """Bytes that a reply needs to say anything."""
 
@@ -39,10 +41,13 @@ class Publication:
     retain: bool = False
     done: Callable[[], None] | None = None
     shorten: Callable[[int], bytes] | None = None
+    trace: str = ""
+    """The `traceparent` of what it belongs to."""
 
     def overhead(self) -> int:
         """Bytes of its packet beside the payload, at most: header, topic, and properties."""
-        return _HEADERS + len(self.topic) + len(self.content_type) + len(self.correlation)
+        traced = _TRACE if self.trace else 0
+        return _HEADERS + len(self.topic) + len(self.content_type) + len(self.correlation) + traced
 
 
 class Outbox:
@@ -121,6 +126,7 @@ class Outbox:
                     expiry_s=publication.expiry_s,
                     content_type=publication.content_type,
                     correlation=publication.correlation,
+                    trace=publication.trace,
                 )
             except (LinkDownError, LinkFullError):
                 break

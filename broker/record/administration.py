@@ -32,6 +32,7 @@ class Asked(msgspec.Struct, frozen=True):
     method: str = ""
     request_id: str = ""
     reason: str = ""
+    trace: str = ""
 
 
 NOBODY_ASKED = Asked()
@@ -39,7 +40,7 @@ NOBODY_ASKED = Asked()
 
 def asked_by(request: Request, reason: str = "") -> Asked:
     """The request, with the reason among its params or else its own."""
-    return Asked(request.method, request.request_id, reason or request.envelope.reason)
+    return Asked(request.method, request.request_id, reason or request.envelope.reason, request.trace)
 
 
 class Administration:
@@ -62,6 +63,7 @@ class Administration:
         told = self._ledger.emit(
             session, event, cause="applied", stage=Stage.APPLIED, by=by, rev=session.state.rev,
             change=EventChange(item, before=before, after=after), request_id=asked.request_id, reason=asked.reason,
+            trace=asked.trace,
         )  # fmt: skip
         self._log(session, item, by, asked, "applied", told.seq, (before, after))
         log.info(

@@ -214,6 +214,7 @@ class Ledger:
         mode: int | None = None,
         to: HandleEntry | None = None,
         denied: Denied | None = None,
+        trace: str = "",
     ) -> Event:
         """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone."""
         state = session.state
@@ -228,14 +229,13 @@ class Ledger:
         )  # fmt: skip
         body = self._codec.encode_event(event)
         batch = self.store.batch
-        batch.add_event(
-            EventRow(
-                arm=state.arm, seq=state.seq, epoch=self.epoch, prev=prev, rev=rev, at_us=at_us, topic=below, body=body
-            )
+        row = EventRow(
+            arm=state.arm, seq=state.seq, epoch=self.epoch, prev=prev, rev=rev, at_us=at_us, topic=below, body=body
         )
+        batch.add_event(row)
         self.put_arm(session)
         if to is None:
-            batch.on_commit(partial(self._publish, session, event, below, body))
+            batch.on_commit(partial(self._publish, session, event, below, body, trace))
         else:
             batch.on_commit(partial(self._last_notice, session, event, to))
         return event
@@ -257,14 +257,14 @@ class Ledger:
         self.notices.send_stored(row)
         self._send(session, row.seq, row.topic, row.body)
 
-    def _publish(self, session: ArmSession, event: Event, below: str, body: bytes) -> None:
+    def _publish(self, session: ArmSession, event: Event, below: str, body: bytes, trace: str) -> None:
         logs.info("change", _told(event))
         if self.backfill.takes(session, event.seq):
             return
-        self.notices.send(event, below)
-        self._send(session, event.seq, below, body)
+        self.notices.send(event, below, trace)
+        self._send(session, event.seq, below, body, trace)
 
-    def _send(self, session: ArmSession, seq: int, below: str, body: bytes) -> None:
+    def _send(self, session: ArmSession, seq: int, below: str, body: bytes, trace: str = "") -> None:
         self.outbox.send(
             Publication(
                 self._topics.event(session.arm, below),
@@ -272,6 +272,7 @@ class Ledger:
                 self._codec.content_type,
                 done=partial(self._published, session, seq),
                 shorten=event_shortener(body),
+                trace=trace,
             )
         )
 

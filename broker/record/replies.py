@@ -139,6 +139,7 @@ class Replies:
                 EXPIRY_S,
                 done=partial(self._taken, request_n) if request_n else None,
                 shorten=None if wants_short else partial(fit, reply, codec, error_body),
+                trace=address.trace,
             )
         )
 

@@ -79,6 +79,7 @@ class Endings:
             rev=job.rev or state.rev,
             change=event_change(slot, before, read),
             request_id=job.request_id,
+            trace=job.trace,
             reason=job.reason,
             mode=mode_of(read),
         )
@@ -117,6 +118,7 @@ class Endings:
             rev=job.rev or state.rev,
             change=event_change(slot, before, state.reported.get(slot)) if slot in state.reported else None,
             request_id=job.request_id,
+            trace=job.trace,
             reason=error.message,
         )
         self.settled(session, job, cause, event.seq)

@@ -136,6 +136,7 @@ class Restoring:
             by=job.author,
             rev=job.rev,
             request_id=job.request_id,
+            trace=job.trace,
             reason=job.reason if error is None else error.message,
         )
         self._endings.settled(session, job, "applied" if error is None else "refused", event.seq)

@@ -21,6 +21,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     codec: str
     size: int
     identity: str
+    trace: str = ""
+    """Its `traceparent`."""
 
     @property
     def author(self) -> Author:

@@ -235,3 +235,33 @@ async def test_resets_under_load_lose_nothing(
         while wanted:
             wanted.discard((await seen(monitor)).payload)
         assert (link.counts.connections, link.counts.sessions_lost) == (5, 0)
+
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+async def test_a_trace_goes_out_and_comes_in(link: MqttLink, mosquitto: Mosquitto, name: str) -> None:
+    async with peer(mosquitto.port) as client:
+        await client.subscribe(f"{name}/out/#", qos=1)
+        link.publish(f"{name}/out/a", b"1", content_type="application/json", correlation=b"c" * 16, trace=TRACE)
+        link.publish(f"{name}/out/a", b"2", content_type="application/json")
+        first, second = [vars((await seen(client)).properties) for _ in range(2)]
+        assert first["UserProperty"] == [("traceparent", TRACE)]
+        assert first["CorrelationData"] == b"c" * 16
+        assert "UserProperty" not in second
+        given: tuple[list[tuple[str, str]], ...] = (
+            [("traceparent", TRACE)],
+            [("tracestate", "x=1"), ("traceparent", TRACE), ("other", "y" * 300)],
+            [("traceparent", TRACE.upper())],
+            [("Traceparent", TRACE)],
+            [("traceparent", "")],
+            [("traceparent", "x" * 60_000)],
+        )
+        for pairs in given:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho leaves it untyped
+            properties.UserProperty = pairs
+            properties.ContentType = "application/json"
+            await client.publish(f"{name}/in", b"1", qos=1, properties=properties)
+    messages = await take(link.messages(), len(given))
+    assert [message.trace for message in messages] == [TRACE, TRACE, "", "", "", ""]
+    assert {message.content_type for message in messages} == {"application/json"}

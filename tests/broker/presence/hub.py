@@ -63,11 +63,13 @@ class HubLink(MemoryLink):
         expiry_s: int = 0,
         content_type: str = "",
         correlation: bytes = b"",
+        trace: str = "",
     ) -> MemoryReceipt:
         """See `MqttLink`."""
         receipt = super().publish(
-            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation
-        )
+            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation,
+            trace=trace,
+        )  # fmt: skip
         self._hub.publish(topic.removeprefix(self.prefix), payload)
         return receipt
 
