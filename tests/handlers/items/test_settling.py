@@ -54,6 +54,7 @@ ENDINGS = [
     (TWIST,  linear(0.2),  linear(0.5),  linear(0.1),        CLAMPED,     OVERWRITTEN),
     (TWIST,  linear(0.2),  linear(0.5),  linear(0.0),        OVERWRITTEN, OVERWRITTEN),
     (TWIST,  linear(0.2),  linear(0.0),  linear(0.0),        REFUSED,     OVERWRITTEN),
+    (TWIST,  linear(0.2),  linear(0.5),  linear(math.inf),   OVERWRITTEN, OVERWRITTEN),
     (FRAME,  HAND,         BASE,         HAND,               APPLIED,     APPLIED),
     (FRAME,  HAND,         BASE,         BASE,               REFUSED,     OVERWRITTEN),
     (FRAME,  HAND,         BASE,         CartesianReferenceFrameInfo(9), OVERWRITTEN, OVERWRITTEN),

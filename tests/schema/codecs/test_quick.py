@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,9 @@ from schema.codecs.protobuf import encode_message
 from schema.codecs.quick import JSON, MSGPACK
 from schema.codecs.quick_fields import MOST_ITEMS, reader_of
 from schema.codecs.registry import MESSAGES
-from schema.envelope import RequestEnvelope, View, Wait
+from schema.envelope import Reply, RequestEnvelope, Stage, View, Wait
 from schema.errors import BrokerError
+from schema.items import CONFIG_ITEMS, ConfigItem
 from schema.joint_items import JointNames, JointParameterMap, JointSafetyChange, JointSafetyRecord
 from schema.messages import (
     Empty,
@@ -34,6 +36,7 @@ from schema.messages import (
     ToolConfiguration,
 )
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
+from tests.handlers.builders import values as values_of_an_arm
 from tests.schema.everything import Everything
 from tests.schema.strategies import records
 
@@ -281,3 +284,34 @@ decoders: list[Callable[[bytes, type[Message]], Read | None]] = [codec.decode_wh
 @pytest.mark.parametrize("decode", decoders)
 def test_no_payload_of_such_a_record_is_taken(decode: Callable[[bytes, type[Message]], Read | None]) -> None:
     assert decode(b'{"id":"a"}', Everything) is None
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions of Python and C are called, once everything is made that is made once."""
+    work()
+    count = 0
+
+    def hear(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(hear)
+    work()
+    sys.setprofile(None)
+    return count
+
+
+SETS = [item for item in CONFIG_ITEMS if not item.held_by_service]
+READ_MOST, ANSWERED_MOST = 40, 12
+"""Calls to read a Set, and to answer it."""
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=lambda codec: codec.name)
+@pytest.mark.parametrize("item", SETS, ids=lambda item: item.key)
+def test_every_set_takes_few_calls_in_every_codec(codec: Codec, item: ConfigItem) -> None:
+    message = next(value for (key, _), value in values_of_an_arm().items() if key == item.key)
+    payload = request(codec, message)
+    reply = Reply("1", "r1", f"Set{item.noun}", True, Stage.APPLIED, True, 42, 17, 1_796_029_924_512_345, Empty())
+    assert agrees(codec, payload, item.record)
+    assert calls_of(lambda: codec.decode_whole(payload, item.record)) <= READ_MOST
+    assert calls_of(lambda: codec.encode_reply(reply)) <= ANSWERED_MOST
