@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, devices, doctor_command, health, screens
+from armbroker.cli import acl, audit, certs, completion, devices, doctor_command, health, screens
 from armbroker.cli import limits as limits_files
 from armbroker.cli import store as store_files
 from armbroker.cli.options import (
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from armbroker.client import RequestOptions
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -96,8 +95,13 @@ def run(context: typer.Context) -> None:
     """,
 )
 def call(
-    arm: Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.")],
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of the RPC, for example SetGravityVector.")],
+    arm: Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.", autocompletion=completion.arms)],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="Name of the RPC, for example SetGravityVector.", autocompletion=completion.methods
+        ),
+    ],
     params: Annotated[str, typer.Argument(metavar="PARAMS-JSON", help="The RPC's message as JSON.")] = "{}",
     mqtt: Mqtt = None,
     user: User = None,
@@ -144,12 +148,16 @@ def call(
     \b
     examples:
       armbroker watch
-      armbroker watch r12
+      armbroker watch r12 --since 2h --by alice
+      armbroker watch r12 --since 09:30 --item payload_information
       armbroker watch r12 --json | jq 'select(.type == "event").event'
     """,
 )
 def watch(
-    arm: Annotated[str | None, typer.Argument(metavar="ARM", help="Id of the arm; every arm without.")] = None,
+    arm: Annotated[
+        str | None,
+        typer.Argument(metavar="ARM", help="Id of the arm; every arm without.", autocompletion=completion.arms),
+    ] = None,
     mqtt: Mqtt = None,
     user: User = None,
     password_file: PasswordFile = None,
@@ -159,13 +167,24 @@ def watch(
     conn: Conn = None,
     root: Root = None,
     profile: ProfileName = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Events since then first: 15min, 2h, 09:30 or an RFC 3339 time; needs ARM."),
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="USER", help="Only events of changes by this user.")] = "",
+    item: Annotated[
+        str,
+        typer.Option(
+            metavar="ITEM", help="Only events of this item, as payload_information.", autocompletion=completion.items
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Watch and show."""
     from armbroker.cli import watch as watching  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
 
     who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
-    end(watching.run(who, arm, as_json=as_json))
+    end(watching.run(who, watching.Wanted(arm, since, by, item), as_json=as_json))
 
 
 @app.command(

@@ -14,6 +14,9 @@ from limits.trajectory import Trajectory
 
 MAX_BYTES = 16 * 1024 * 1024
 """Largest file that is read."""
+_UNBOUNDED = {"min_position": "-Infinity", "max_position": "Infinity"}
+"""Positions that a file has to have, and a reply leaves out where nothing limits them."""
+_SPACE = b"\xef\xbb\xbf \t\r\n"
 MOTION_KEYS = ("times", "positions", "velocities", "accelerations")
 
 
@@ -24,6 +27,15 @@ class Source(NamedTuple):
     data: bytes
     kind: Format
     limits: LimitSet
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    """What of a reply tells that it is one."""
+
+    method: str
+    ok: bool
+    stage: str
+    result: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class MotionFile(NamedTuple):
@@ -40,7 +52,7 @@ def read_sources(paths: list[Path], asked: Asked) -> list[Source]:
         LimitsError: a file is refused, or names were given and every file has its own.
         OSError: a file cannot be read.
     """
-    datas = [file_bytes(path) for path in paths]
+    datas = [answered(file_bytes(path), str(path)) for path in paths]
     kinds = [asked.kind or detect_format(data, str(path)) for path, data in zip(paths, datas, strict=True)]
     names = None if asked.joints is None else asked.joints.split(",")
     if names is not None and NAMELESS.isdisjoint(kinds):
@@ -75,6 +87,27 @@ def read_motion(path: Path) -> MotionFile:
         raise LimitsError("is no list of names", file=file, key="joints", value=joints)
     with naming(file):
         return MotionFile(joints, Trajectory.of(**document))
+
+
+def answered(data: bytes, file: str) -> bytes:
+    """What a file holds; of a reply of the service, as `armbroker call --json` prints it, the result.
+
+    Raises:
+        LimitsError: the reply is a refusal.
+    """
+    if not data.lstrip(_SPACE).startswith(b"{"):
+        return data
+    try:
+        reply = msgspec.json.decode(data, type=_Reply)
+    except msgspec.MsgspecError:
+        return data
+    if not reply.ok:
+        raise LimitsError("is a refusal of the service, there are no limits in it", file=file, value=reply.method)
+    if reply.method != "GetJointLimits":
+        return bytes(reply.result)
+    given = msgspec.json.decode(reply.result, type=dict[str, dict[str, list[float | str]]])
+    joints = max((len(each["values"]) for each in given.values()), default=0)
+    return msgspec.json.encode({name: {"values": [text] * joints} for name, text in _UNBOUNDED.items()} | given)
 
 
 def file_bytes(path: Path) -> bytes:

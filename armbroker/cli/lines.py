@@ -3,17 +3,13 @@
 import json
 from typing import Any
 
+from armbroker.cli.times import clock
 from armbroker.client import ReplyDocument, Resynced, Watched, WatchedDocument, WatchedEvent
 
 
 def compact(value: object) -> str:
     """A value as JSON, without needless spaces, `-` for none."""
     return "-" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def clock(at: object) -> str:
-    """The time of day of an RFC 3339 time, to the millisecond (UTC)."""
-    return str(at)[11:23] or "--:--:--.---"
 
 
 def reply_line(reply: ReplyDocument) -> str:

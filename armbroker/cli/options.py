@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armbroker.cli import completion
 from armbroker.cli.exits import Exit
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ ProfileName = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
+        autocompletion=completion.profiles,
         help="Table of ~/.config/armbroker/profiles.toml that says all these, instead of the environment; else that of "
         "ARMBROKER_PROFILE, else [default].",
     ),

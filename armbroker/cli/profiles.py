@@ -83,20 +83,36 @@ def given(
     return found
 
 
+def names(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The profiles there are; none where they cannot be read."""
+    try:
+        tables = _tables(profiles_path(os.environ if environment is None else environment))
+    except ProfileError:
+        return []
+    return list(tables)
+
+
+def _tables(path: Path) -> dict[str, dict[str, str]]:
+    if not path.is_file():
+        return {}
+    from broker.settings import SettingsError  # noqa: PLC0415 - only for those who have profiles
+    from broker.settings.tables import read_tables  # noqa: PLC0415 - likewise
+
+    try:
+        return read_tables(path, Profile)
+    except SettingsError as error:
+        raise ProfileError(str(error)) from None
+
+
 def _read(path: Path, name: str, *, needed: bool) -> dict[str, str]:
     """What a profile says; empty where there is none and none is `needed`."""
     if not path.is_file():
         if needed:
             raise ProfileError(f"{path}: no such file, so there is no profile {name!r}")
         return {}
-    from broker.settings import SettingsError  # noqa: PLC0415 - only for those who have profiles
-    from broker.settings.tables import read_tables  # noqa: PLC0415 - likewise
-    from schema.nearest import did_you_mean  # noqa: PLC0415 - likewise
+    from schema.nearest import did_you_mean  # noqa: PLC0415 - only for those who have profiles
 
-    try:
-        tables = read_tables(path, Profile)
-    except SettingsError as error:
-        raise ProfileError(str(error)) from None
+    tables = _tables(path)
     if name in tables:
         return {key: _placed(path, key, value) for key, value in tables[name].items()}
     if needed:

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from armbroker.cli.exits import Exit
+from armbroker.cli.times import clock
 from tests.armbroker.client.responder import Answer, Asked, always, responding
 from tests.mosquitto import Mosquitto, free_port
+
+CLOCK = clock("2026-11-30T09:12:04.512345Z")
 
 
 class Ended(NamedTuple):
@@ -65,7 +68,7 @@ async def test_call_says_everything_it_was_told(mosquitto: Mosquitto) -> None:
         mosquitto, always, "r12", "SetGravityVector", '{"z":-9.81}', "--reason", "new base", *options.split()
     )
     assert ended.code == Exit.OK, ended.err
-    assert ended.out.startswith("09:12:04.512 r12 SetGravityVector: applied, rev 2 seq 1 id mine\n")
+    assert ended.out.startswith(f"{CLOCK} r12 SetGravityVector: applied, rev 2 seq 1 id mine\n")
     assert (asked.user, asked.conn, asked.arm, asked.method) == ("bob", "h", "r12", "SetGravityVector")
     assert asked.request.pop("issued_at")
     assert asked.expiry_s == 1
@@ -161,7 +164,7 @@ async def test_watch_shows_lines_until_interrupted(mosquitto: Mosquitto) -> None
         )
         assert lines.stdout is not None
         assert objects.stdout is not None
-        assert await lines.stdout.readline() == b"09:12:04.512 seen mode rev 2 seq 1: IDLE\n"
+        assert await lines.stdout.readline() == f"{CLOCK} seen mode rev 2 seq 1: IDLE\n".encode()
         seen = json.loads(await objects.stdout.readline())
         await service.publish("state/seen/mode", None, retain=True)
         lines.send_signal(signal.SIGINT)

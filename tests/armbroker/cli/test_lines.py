@@ -3,9 +3,11 @@ from typing import cast
 import pytest
 
 from armbroker.cli.lines import error_lines, reply_line, warning_lines, watched_line
+from armbroker.cli.times import clock
 from armbroker.client import ReplyDocument, Resynced, Watched, WatchedDocument, WatchedEvent
 
 AT = "2026-11-30T09:12:04.512345Z"
+CLOCK = clock(AT)
 REPLY = cast(
     "ReplyDocument",
     {
@@ -35,7 +37,7 @@ EVENT = {
 
 
 def test_a_reply() -> None:
-    assert reply_line(REPLY) == "09:12:04.512 r12 SetGravityVector: applied, rev 42 seq 17 id 7-1"
+    assert reply_line(REPLY) == f"{CLOCK} r12 SetGravityVector: applied, rev 42 seq 17 id 7-1"
     assert warning_lines(REPLY) == ["warning ROUNDED: to 0.2"]
 
 
@@ -58,7 +60,7 @@ def test_a_refusal() -> None:
         (
             WatchedEvent("r12", EVENT),
             (
-                "09:12:04.512 r12 event 17 TWIST_LINEAR_SOFT_LIMIT_CHANGED applied rev 42"
+                f"{CLOCK} r12 event 17 TWIST_LINEAR_SOFT_LIMIT_CHANGED applied rev 42"
                 " twist_linear_soft_limit[CARTESIAN_JOYSTICK] 0.5 -> 0.2"
                 ' by alice/hmi-1 (unproven) "new gripper"'
             ),
@@ -68,16 +70,16 @@ def test_a_refusal() -> None:
             WatchedEvent("r12", {"seq": 1, "event": "X", "change": {"item": "gravity_vector", "after": {"z": 1}}}),
             '--:--:--.--- r12 event 1 X - rev - gravity_vector - -> {"z":1}',
         ),
-        (WatchedDocument("a", "svc", {"state": "online", "since": AT}), "09:12:04.512 service a online"),
+        (WatchedDocument("a", "svc", {"state": "online", "since": AT}), f"{CLOCK} service a online"),
         (WatchedDocument("a", "svc", None), "--:--:--.--- service a gone"),
         (WatchedDocument("r12", "mode", None), "--:--:--.--- r12 mode document cleared"),
         (
             WatchedDocument("r12", "presence", {"rev": 1, "seq": 0, "at": AT, "state": "online", "ready": True}),
-            "09:12:04.512 r12 presence rev 1 seq 0: online, ready, -",
+            f"{CLOCK} r12 presence rev 1 seq 0: online, ready, -",
         ),
         (
             WatchedDocument("r12", "mode", {"rev": 1, "seq": 0, "at": AT, "control_mode": "IDLE"}),
-            "09:12:04.512 r12 mode rev 1 seq 0: IDLE",
+            f"{CLOCK} r12 mode rev 1 seq 0: IDLE",
         ),
         (
             WatchedDocument(
@@ -85,9 +87,9 @@ def test_a_refusal() -> None:
                 "config",
                 {"rev": 2, "seq": 1, "at": AT, "pending": [{"item": "gravity_vector", "state": "writing"}]},
             ),
-            "09:12:04.512 r12 config rev 2 seq 1: pending [gravity_vector writing], differs []",
+            f"{CLOCK} r12 config rev 2 seq 1: pending [gravity_vector writing], differs []",
         ),
-        (WatchedDocument("r12", "reported", {"rev": 2, "seq": 1, "at": AT}), "09:12:04.512 r12 reported rev 2 seq 1"),
+        (WatchedDocument("r12", "reported", {"rev": 2, "seq": 1, "at": AT}), f"{CLOCK} r12 reported rev 2 seq 1"),
         (Resynced("", "lost"), "--:--:--.--- all arms events can be missing here: lost"),
         (Resynced("r12", "lost"), "--:--:--.--- r12 events can be missing here: lost"),
     ],
