@@ -47,6 +47,15 @@ app = typer.Typer(
 )
 
 
+Arm = Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.", autocompletion=completion.arms)]
+Method = Annotated[
+    str,
+    typer.Argument(
+        metavar="METHOD", help="Name of the RPC, for example SetGravityVector.", autocompletion=completion.methods
+    ),
+]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - only for this option
@@ -95,13 +104,8 @@ def run(context: typer.Context) -> None:
     """,
 )
 def call(
-    arm: Annotated[str, typer.Argument(metavar="ARM", help="Id of the arm.", autocompletion=completion.arms)],
-    method: Annotated[
-        str,
-        typer.Argument(
-            metavar="METHOD", help="Name of the RPC, for example SetGravityVector.", autocompletion=completion.methods
-        ),
-    ],
+    arm: Arm,
+    method: Method,
     params: Annotated[str, typer.Argument(metavar="PARAMS-JSON", help="The RPC's message as JSON.")] = "{}",
     mqtt: Mqtt = None,
     user: User = None,
