@@ -32,6 +32,9 @@ async def page_served(url: str, *arguments: str) -> AsyncIterator[Served]:
             process.send_signal(signal.SIGTERM)
             if code := await asyncio.wait_for(process.wait(), END_S):
                 raise RuntimeError(f"armbroker web ended with {code}")
+            said = b"" if process.stderr is None else await process.stderr.read()
+            if b"Traceback" in said:
+                raise RuntimeError(said.decode())
     finally:
         if process.returncode is None:
             process.kill()

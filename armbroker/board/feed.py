@@ -6,15 +6,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from armbroker.board.board import Board, Change
+from armbroker.board.facts import listed
 from armbroker.board.history import Point, points_of
 from armbroker.client import ArmClient, ClientError, NoReplyError
 
 TICK_S = 1.0
 ASK_S = 5.0
 """How long a history may take."""
+DEAF_S = 15.0
+"""For so long after no answer came, nothing is asked: every history would wait for `ASK_S`."""
 PAGE = 500
 ASKED_AT_ONCE = 4
 """Histories that are asked for at once; further ones wait."""
+
+_DEAF = "the service did not answer: it is away, or this account may send no requests (not even reads)"
 
 Tell = Callable[[list[Change]], None]
 
@@ -34,6 +39,7 @@ class Feed:
         self._board = board
         self._tell = tell
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
+        self._deaf_until_s = 0.0
 
     async def run(self) -> None:
         """Follow until cancelled.
@@ -53,15 +59,21 @@ class Feed:
         """The history of a value as the service tells it; where it does not, what was seen of it."""
         try:
             async with self._asking:
+                if time.monotonic() < self._deaf_until_s:
+                    return self._seen(arm, item, slot, path, _DEAF)
                 reply = await self._client.call(arm, "GetHistory", {"item": item, "limit": PAGE}, timeout=ASK_S)
         except NoReplyError:
-            why = "the service did not answer: it is away, or this account may send no requests (not even reads)"
+            self._deaf_until_s = time.monotonic() + DEAF_S
+            return self._seen(arm, item, slot, path, _DEAF)
         except ClientError as error:
-            why = str(error)
-        else:
-            result: dict[str, Any] = reply["result"]
-            more = f"only the last {PAGE} changes of {item} are shown" if result.get("more") else ""
-            return History(points_of(result["changes"], item, slot, path), more)
+            return self._seen(arm, item, slot, path, str(error))
+        result: dict[str, Any] = reply["result"]
+        changes = [change for change in listed(result.get("changes")) if isinstance(change, dict)]
+        more = f"only the last {len(changes)} changes of {item} are shown" if result.get("more") else ""
+        return History(points_of(changes, item, slot, path), more)
+
+    def _seen(self, arm: str, item: str, slot: str, path: str, why: str) -> History:
+        """What was seen of a value, where the service does not tell it."""
         seen = [
             {"at": line.at, "item": line.item, "slot": line.slot, "before": line.before, "after": line.after}
             | {"by": line.by, "reason": line.reason, "cause": line.cause}

@@ -67,9 +67,8 @@ class PageServer:
             await self._serve(reader, writer)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             writer.transport.abort()  # it went away, or reads nothing
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # the end of the program; asyncio's streams take a cancelled task for a fault
             writer.transport.abort()
-            raise
         except Exception:
             LOG.exception("a request could not be answered")
             writer.transport.abort()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from schema.codecs.times import parse_time
 from tests.chromium import Chromium, Page
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
@@ -125,6 +127,10 @@ async def test_the_detail_shows_what_happens_and_only_reads(
         await page.key("ArrowDown", "Enter")
         await page.until("document.querySelector('#side h2')?.textContent === 'r001'")
         await page.until("document.querySelectorAll('.limits [role=meter]').length >= 14")
+        await page.key("ArrowDown")
+        await page.until("document.querySelector('#side h2')?.textContent === 'r002'")
+        await page.key("ArrowUp")
+        await page.until("document.querySelector('#side h2')?.textContent === 'r001'")
         await page.eval(
             "(() => { const mode = document.getElementById('mode'); mode.value = 'CARTESIAN_JOYSTICK';"
             " mode.dispatchEvent(new Event('change')); })()"
@@ -195,6 +201,17 @@ async def test_the_table_is_used_by_keyboard(chromium: Chromium, mosquitto: Mosq
         assert asked_by_the_page(ann) == set()
 
 
+async def shown_after_ms(page: Page, client: Client, arm: str) -> float:
+    """How long the page takes to show the event of a change, from its commit on."""
+    await page.eval(
+        "void (globalThis.seen = new Promise((done) => new MutationObserver((_, watch) => { watch.disconnect();"
+        " done(Date.now()); }).observe(document.getElementById('events'), {childList: true})))"
+    )
+    await client.change(arm, SET, limit(0.3))
+    event = await client.take(lambda message: message.topic.startswith(f"evt/{arm}/"))
+    return float(await page.eval("globalThis.seen")) - parse_time(event.document["at"]) / 1000
+
+
 @pytest.mark.timeout(180)
 async def test_a_thousand_arms(
     chromium: Chromium,
@@ -207,7 +224,7 @@ async def test_a_thousand_arms(
         Client(mosquitto.port, service.root, "ann", "many") as ann,
         page_served(mosquitto.url, "--root", "thousand") as web,
     ):
-        await ann.subscribe("svc/+")
+        await ann.subscribe("svc/+", "evt/#")
         await asyncio.wait_for(online(ann, 1), 60)
         first = await opened(chromium, web.address, MANY)
         page = await chromium.page()
@@ -220,13 +237,8 @@ async def test_a_thousand_arms(
         await page.until("document.getElementById('grid').getAttribute('aria-activedescendant') === 'arm-r999'")
         assert "online" in await page.eval(line_of("r999"))
 
-        await page.eval(
-            "void (globalThis.seen = new Promise((done) => new MutationObserver((_, watch) => { watch.disconnect();"
-            " done(Date.now()); }).observe(document.getElementById('events'), {childList: true})))"
-        )
-        began_ms = time.time() * 1000
-        await ann.change("r500", SET, limit(0.3))
-        event_ms = await page.eval("globalThis.seen") - began_ms
+        latencies = [await shown_after_ms(page, ann, f"r{number:03d}") for number in range(500, 505)]
+        event_ms = statistics.median(latencies)
         record_property(
             "told", f"page of {MANY} arms: shown {opened_s:.2f} s after opening, an event {event_ms:.0f} ms"
         )

@@ -17,7 +17,7 @@ const isOld = (row) => !standing.reached || !standing.link.up || !standing.servi
 const events = new Events(byId("events"));
 const detail = new Detail(side, { events, isOld, closed: closeSide });
 const compare = new Compare(side, { closed: closeSide });
-const table = new Table({ rows, isOld, open: openArm, picked, changed: pickChanged });
+const table = new Table({ rows, isOld, open: openArm, follow: paced(120, follow), picked, changed: pickChanged });
 const arrange = paced(60, () => { table.arrange(); counts(); });
 const compareAgain = paced(500, () => compare.load());
 let comparing = false;
@@ -30,6 +30,11 @@ function openArm(id) {
   side.hidden = false;
   detail.open(id);
   table.draw();
+}
+
+/** The detail goes along with the arm that is chosen. */
+function follow() {
+  if (!side.hidden && !comparing && table.active) openArm(table.active);
 }
 
 function closeSide() {
@@ -97,7 +102,7 @@ let openedOnce = false;
 function take(told) {
   for (const row of told.rows ?? []) {
     rows.set(row.id, row);
-    if (row.id === detail.arm) detail.reload();
+    if (row.id === detail.arm) detail.renew();
     if (comparing && picked.has(row.id)) compareAgain();
   }
   for (const id of told.gone ?? []) {

@@ -6,6 +6,8 @@ import { presenceOf } from "./table.js";
 
 const TABS = ["limits", "values", "history", "events"];
 const TIGHTEST = "";
+const RELOAD_MS = 200;
+const HISTORY_MS = 2000; // each asks the service
 
 export class Detail {
   constructor(side, { events, isOld, closed }) {
@@ -14,12 +16,19 @@ export class Detail {
     this.arm = "";
     this.mode = null;
     this.value = "";
-    this.reload = paced(200, () => this.load());
+    this.reload = paced(RELOAD_MS, () => this.load());
+    this.reloadHistory = paced(HISTORY_MS, () => this.load());
   }
 
   open(arm) {
     if (arm !== this.arm) Object.assign(this, { arm, mode: null, data: null, points: null });
     this.load();
+  }
+
+  /** Something of the arm is another. */
+  renew() {
+    if (this.tab === "history") this.reloadHistory();
+    else this.reload();
   }
 
   close() {
@@ -37,7 +46,9 @@ export class Detail {
       const data = await ask(`api/arm/${encodeURIComponent(arm)}${mode}`, this.asking.signal);
       if (arm !== this.arm) return;
       this.data = data;
-      if (this.tab === "history") await this.loadHistory();
+      if (this.tab === "history") {
+        await this.loadHistory();
+      }
       this.draw();
     } catch (error) {
       if (error.name !== "AbortError" && arm === this.arm) this.side.replaceChildren(this.bar(), el("p", { class: "fault" }, error.message));
@@ -48,6 +59,7 @@ export class Detail {
     const value = this.data.values.find((each) => keyOf(each) === this.value) ?? this.data.values.find((each) => each.item === "twist_linear_soft_limit") ?? this.data.values[0];
     if (!value) return;
     this.value = keyOf(value);
+    if (!this.points) this.draw();
     const query = new URLSearchParams({ item: value.item, slot: value.slot, path: value.path });
     this.points = await ask(`api/history/${encodeURIComponent(this.arm)}?${query}`, this.asking.signal);
   }
@@ -106,14 +118,14 @@ export class Detail {
       el("th", { scope: "row" }, labelOf(value), value.unit ? el("span", { class: "unit" }, ` ${unitShown(value.unit)}`) : null),
       el("td", {}, shown(value.reported, value.unit)),
       el("td", {}, value.differs ? `≠ ${shown(value.desired, value.unit)}` : "="),
-      el("td", {}, el("button", { type: "button", class: "link", "aria-label": `History of ${labelOf(value)}`, click: () => { this.value = keyOf(value); this.show("history"); } }, "history"))));
+      el("td", {}, el("button", { type: "button", class: "link", "aria-label": `History of ${labelOf(value)}`, click: () => { this.value = keyOf(value); this.points = null; this.show("history"); } }, "history"))));
     return [el("table", { class: "values" }, el("thead", {}, el("tr", {}, ...["Value", "Reported", "Desired", ""].map((title) => el("th", { scope: "col" }, title)))), el("tbody", {}, ...lines))];
   }
 
   historyPanel() {
     const { values } = this.data;
     const value = values.find((each) => keyOf(each) === this.value);
-    const choice = el("select", { id: "value", change: (event) => { this.value = event.target.value; this.load(); } },
+    const choice = el("select", { id: "value", change: (event) => { this.value = event.target.value; this.points = null; this.load(); } },
       ...values.map((each) => el("option", { value: keyOf(each), selected: keyOf(each) === this.value }, labelOf(each))));
     const parts = [el("label", { class: "choice" }, "History of ", choice, value?.unit ? ` ${unitShown(value.unit)}` : "")];
     if (!this.points) return [...parts, el("p", {}, "asking …")];

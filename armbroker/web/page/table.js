@@ -44,8 +44,8 @@ function lineText(row) {
 }
 
 export class Table {
-  constructor({ rows, isOld, open, picked, changed }) {
-    Object.assign(this, { rows, isOld, open, picked, changed });
+  constructor({ rows, isOld, open, follow, picked, changed }) {
+    Object.assign(this, { rows, isOld, open, follow, picked, changed });
     this.grid = byId("grid");
     this.body = byId("rows");
     this.sort = { key: "arm", down: false };
@@ -123,6 +123,10 @@ export class Table {
       const at = first + place;
       line.node.hidden = at >= last;
       if (at < last) this.fill(line, at);
+      else {
+        line.key = "";
+        line.node.removeAttribute("id");
+      }
     });
     const there = this.places?.get(this.active);
     const shown = there !== undefined && there >= first && there < last;
@@ -149,10 +153,9 @@ export class Table {
     const id = this.list[at];
     const row = this.rows.get(id);
     const { node, cells } = line;
-    const state = `${at} ${id} ${row.v} ${this.isOld(row)} ${this.picked.has(id)} ${id === this.active} ${id === this.shown}`;
-    if (line.key === state) return;
-    line.key = state;
-    line.id = id;
+    const state = `${at} ${id} ${this.isOld(row)} ${this.picked.has(id)} ${id === this.active} ${id === this.shown}`;
+    if (line.key === state && line.row === row) return;
+    Object.assign(line, { key: state, row, id });
     node.id = `arm-${id}`;
     node.style.transform = `translateY(${at * LINE}px)`;
     node.setAttribute("aria-rowindex", at + 1);
@@ -185,7 +188,10 @@ export class Table {
     const there = this.places.get(this.active) ?? 0;
     const page = Math.max(1, Math.floor(this.grid.clientHeight / LINE) - 1);
     const steps = { ArrowDown: there + 1, ArrowUp: there - 1, PageDown: there + page, PageUp: there - page, Home: 0, End: this.list.length - 1 };
-    if (event.key in steps) this.go(steps[event.key]);
+    if (event.key in steps) {
+      this.go(steps[event.key]);
+      this.follow();
+    }
     else if (event.key === "Enter" && this.active) this.open(this.active);
     else if (event.key === " " && this.active) this.pick(this.active);
     else return;

@@ -49,6 +49,8 @@ async def answered(server: Mosquitto, answer: Answer, *arguments: str) -> tuple[
         (["call", "--help"], "armbroker call r12 GetControlMode"),
         (["watch", "--help"], "armbroker watch r12 --json"),
         (["demo", "--help"], "armbroker demo --once"),
+        (["web", "--help"], "armbroker web --bind 0.0.0.0:8080"),
+        (["top", "--help"], "armbroker top --mqtt"),
         (["run", "--help"], "armbroker run --config"),
     ],
 )

@@ -11,7 +11,9 @@ import pytest
 from armbroker.board.board import Board, RowChanged
 from armbroker.board.feed import Feed
 from armbroker.client import ArmClient
+from armbroker.web import answers as answers_module
 from armbroker.web import http
+from armbroker.web import server as server_module
 from armbroker.web.answers import Answers
 from armbroker.web.files import FILES
 from armbroker.web.http import HEAD_MOST, Hosts
@@ -140,6 +142,22 @@ async def test_odd_clients_harm_nobody(site: Site, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(http, "HEAD_S", 0.1)
     assert (await exchange(site, b"GET / HTTP/1.1\r\n")).status == 408
     assert (await get(site, "/")).status == 200
+
+
+async def test_connections_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS", 1)
+    _, first = await asyncio.open_connection("127.0.0.1", site.port)
+    second, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await asyncio.wait_for(second.readexactly(1), WAIT_S)
+    first.close()
+    writer.close()
+
+
+async def test_histories_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers_module, "HISTORIES", 0)
+    reply = await get(site, "/api/history/r1?item=gravity_vector")
+    assert (reply.status, b"try again" in reply.body) == (503, True)
 
 
 async def open_stream(site: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
