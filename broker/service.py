@@ -97,7 +97,7 @@ class Service:
         self._link = make_link(self._link_config())
         self._damages = Damages(store, counters, loaded.damages)
         self._intake = intake_of(self._link, self._presence, self._link_config(), topics)
-        self._outbox = Outbox(self._link, loop, self._counters)
+        self._outbox = Outbox(self._link, loop, self._counters, clock.monotonic)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)

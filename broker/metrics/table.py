@@ -61,7 +61,7 @@ _ROWS = (
     Metric("replies_owed", GAUGE, "", _NONE, "Requests that were received and not answered yet"),
     Metric("users_held", GAUGE, "", _NONE, "Users who are held to little because they asked for more than the service can do"),
     # changes
-    Metric("stage_seconds", HISTOGRAM, "seconds", ("stage",), "Stages of changes: store (receipt to commit 1), queue (to the arm), arm (write and read-back), settle (to commit 2); publish: until the MQTT server took a publication, of one at a time"),
+    Metric("stage_seconds", HISTOGRAM, "seconds", ("stage",), "Stages of changes: store (receipt to commit 1), queue (to the arm), arm (write and read-back), settle (to commit 2); publish: until the MQTT server took a publication, of one at a time every fourth"),
     Metric("changes", GAUGE, "", ("state",), "Changes without an end: queued, pending (their arm cannot take them), held (somebody has to decide)"),
     Metric("oldest_unsettled_seconds", GAUGE, "seconds", _NONE, "How long ago the oldest change without an end was accepted; 0 without one"),
     Metric("arm_queue_longest", GAUGE, "", _NONE, "Jobs in the longest queue of an arm"),

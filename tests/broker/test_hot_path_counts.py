@@ -8,6 +8,8 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from tests.counted_calls import CallCounter
 from tests.virtual_plant import Plant, play
 
@@ -66,3 +68,30 @@ def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     assert loop.asked["create_task"] / SETS <= TASKS
     assert (loop.asked["call_later"] + loop.asked["call_at"]) / SETS <= TIMERS
     assert loop.asked["create_future"] / SETS <= FUTURES
+
+
+@pytest.mark.parametrize(("method", "params"), [("GetGravityVector", None), ("SetTwistLinearSoftLimit", 0.2)])
+def test_counting_one_request_at_a_time_costs_little(tmp_path: Path, method: str, params: float | None) -> None:
+    """Where nothing is shared with other requests of the same moment."""
+    loop = CallCounter()
+
+    async def one(plant: Plant, number: int) -> None:
+        value = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.1 + number / 1000}
+        await plant.call(ARMS[0], method, value if params else None)
+        await plant.turn(0.5)
+
+    async def scenario(plant: Plant) -> None:
+        for number in range(8):
+            await one(plant, number)
+        await plant.turn(5.0)
+        loop.start()
+        for number in range(8, 40):
+            await one(plant, number)
+        loop.stop()
+
+    play(tmp_path, scenario, arms=ARMS[:1])
+    clocks = (
+        2 * 32
+    )  # one when it is published, at most one when a commit begins and one when it ends, less those before
+    counting = sum(loop.modules[module] for module in COUNTING) + clocks
+    assert 0 < counting / loop.total <= COUNTING_SHARE, (counting / 32, loop.total / 32)
