@@ -43,6 +43,12 @@ def unpack_setters(blob: bytes) -> tuple[Setter, Setter]:
     return _decode_setters(blob) if blob else (NOBODY, NOBODY)
 
 
+@lru_cache(maxsize=1024)
+def _shared_joints(joints: tuple[JointInfo, ...]) -> tuple[JointInfo, ...]:
+    """Joints that are the same, once for many arms."""
+    return joints
+
+
 def pack_description(description: Description, told_at_us: int) -> bytes:
     """A description as JSON bytes, with when the arm told of its hard limits as they are."""
     document: dict[str, Any] = msgspec.to_builtins(
@@ -57,13 +63,14 @@ def unpack_description(blob: bytes) -> tuple[Description, int]:
     """The description in bytes of `pack_description`, and when it was told; 0 in an older store."""
     document = msgspec.json.decode(blob)
     limits = from_plain(document["hard_limits"], KinematicLimits)
+    limits = shared(limits)
     if not isinstance(limits, KinematicLimits):  # from_plain yields the class it is given
         raise TypeError(type(limits).__name__)
     description = Description(
         model=document["model"],
         serial=document["serial"],
         firmware=document["firmware"],
-        joints=tuple(JointInfo(**joint) for joint in document["joints"]),
+        joints=_shared_joints(tuple(JointInfo(**joint) for joint in document["joints"])),
         hard_limits=limits,
         hard_source=document["hard_source"],
         payload_max=document["payload_max"],

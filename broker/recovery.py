@@ -1,7 +1,7 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -40,7 +40,7 @@ from schema.events import AdminEvent
 from schema.items import ITEMS, slot_path
 from schema.joint_items import JointParameterMap
 
-R = TypeVar("R")
+R = TypeVar("R", ArmRow, ItemRow, FirstRow)
 
 _warnings = msgspec.json.Decoder(tuple[Warned, ...]).decode
 UNUSABLE = (msgspec.MsgspecError, BrokerError, ValueError, KeyError, TypeError)
@@ -58,12 +58,18 @@ def restore_arm(session: ArmSession, row: ArmRow, epoch: int) -> None:
         state.description, state.described_at_us = unpack_description(row.description)
 
 
+@lru_cache(maxsize=4096)
+def _slot(key: str, mode: int) -> tuple[str, int]:
+    """A slot, one for all arms."""
+    return key, mode
+
+
 def restore_item(session: ArmSession, row: ItemRow) -> None:
     """One slot of an arm; an item of another version is passed over."""
     item = ITEMS.get(row.key)
     if item is None:
         return
-    slot, state = (row.key, row.mode), session.state
+    slot, state = _slot(row.key, row.mode), session.state
     state.desired[slot] = unpack(row.desired, item.record)
     state.reported[slot] = unpack(row.reported, item.record)
     state.desired_rev[slot], state.last_rev[slot] = row.desired_rev, row.last_rev
@@ -73,7 +79,7 @@ def restore_item(session: ArmSession, row: ItemRow) -> None:
 def _restore_first(session: ArmSession, row: FirstRow) -> None:
     """What was adopted of a slot that the arm cannot reset."""
     if row.key in ITEMS:
-        session.state.first[row.key, row.mode] = unpack(row.value, ITEMS[row.key].record)
+        session.state.first[_slot(row.key, row.mode)] = unpack(row.value, ITEMS[row.key].record)
 
 
 def _restore_known(loaded: Loaded, session: ArmSession, row: ArmRow) -> None:
@@ -86,20 +92,9 @@ def _restore_known(loaded: Loaded, session: ArmSession, row: ArmRow) -> None:
 
 def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -> None:
     """All arms that the settings still name; one whose rows are damaged, or cannot be used, is held."""
-    rows: list[tuple[str, str, str, Callable[[ArmSession], None]]] = [
-        *((row.arm, "arm", "", partial(_with, partial(_restore_known, loaded), row)) for row in loaded.arms),
-        *((row.arm, "item", f"{row.key}/{row.mode}", partial(_with, restore_item, row)) for row in loaded.items),
-        *(
-            (row.arm, "first_value", f"{row.key}/{row.mode}", partial(_with, _restore_first, row))
-            for row in loaded.firsts
-        ),
-    ]
-    for arm, table, key, put in rows:
-        if (session := sessions.get(arm)) is not None:
-            try:
-                put(session)
-            except UNUSABLE as error:
-                damages.distrust(session, Damage(table, arm, key, f"it cannot be used: {error}"))
+    _restore_rows(sessions, damages, loaded.arms, partial(_restore_known, loaded), "arm")
+    _restore_rows(sessions, damages, loaded.items, restore_item, "item")
+    _restore_rows(sessions, damages, loaded.firsts, _restore_first, "first_value")
     for (arm_id, topic), seq in loaded.topic_heads.items():
         if (session := sessions.get(arm_id)) is not None:
             session.heads[topic] = seq
@@ -108,8 +103,21 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -
             hold(session, damaged)
 
 
-def _with(put: Callable[[ArmSession, R], None], row: R, session: ArmSession) -> None:
-    put(session, row)
+def _restore_rows(
+    sessions: dict[str, ArmSession],
+    damages: Damages,
+    rows: Iterable[R],
+    put: Callable[[ArmSession, R], None],
+    table: str,
+) -> None:
+    """Put the rows of a table into their arms."""
+    for row in rows:
+        if (session := sessions.get(row.arm)) is not None:
+            try:
+                put(session, row)
+            except UNUSABLE as error:
+                key = "" if isinstance(row, ArmRow) else f"{row.key}/{row.mode}"
+                damages.distrust(session, Damage(table, row.arm, key, f"it cannot be used: {error}"))
 
 
 def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:

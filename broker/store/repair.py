@@ -73,9 +73,13 @@ class Repair:
         )
 
     def state(self, sealed: Sealed[R]) -> list[R]:
-        """All rows of a table that says how things are."""
+        """All rows of a table that says how things are; texts and bytes that are equal are there once."""
         (seal,) = sealed.seals
-        return [sealed.of(values) for values in sorted(self._good(seal), key=lambda values: values[:3])]
+        share = dict[str | bytes, str | bytes]().setdefault
+        return [
+            sealed.of(tuple([share(one, one) if isinstance(one, str | bytes) else one for one in values]))
+            for values in sorted(self._good(seal), key=lambda values: values[:3])
+        ]
 
     def rows(self, sealed: Sealed[R], statement: str, values: Values = ()) -> tuple[list[R], list[Values]]:
         """The rows of a query that are what was written, and the values of the others."""
