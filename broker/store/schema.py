@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from itertools import starmap
 from pathlib import Path
 
@@ -185,6 +186,17 @@ def _expect(connection: sqlite3.Connection, path: Path, pragma: str, expected: s
     (found,) = connection.execute(f"PRAGMA {pragma}").fetchone()
     if found != expected:
         raise StoreBrokenError(f"{path}: {pragma} is {found!r}, not {expected!r}")
+
+
+def roll_back(path: Path) -> None:
+    """Undo what a kill left half done while the file was made: who only reads may not, and fails with it for ever.
+
+    Raises:
+        sqlite3.Error: it cannot be.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:

@@ -1,7 +1,8 @@
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,24 @@ def test_an_end_that_is_not_clean_counts_against_open_changes_unless_told_not_to
     store.batch.add_change(make_change(1))
     store.close()
     assert [start(clean=False), start(blame=False), start(), start(clean=True), start()] == [0, 0, 1, 2, 2]
+
+
+def test_a_file_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    """A kill while a file is switched to its log leaves a journal that only a writer may undo."""
+    made, cut = tmp_path / "made.sqlite3", tmp_path / "store"
+    with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+        for statement in ("CREATE TABLE one (a)", "DROP TABLE one", "PRAGMA cache_size = 1", "BEGIN IMMEDIATE"):
+            connection.execute(statement)
+        numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 999)"
+        connection.execute(f"CREATE TABLE half AS {numbers} SELECT randomblob(1000) FROM n")
+        cut.mkdir()
+        for suffix in ("", "-journal"):
+            shutil.copy(f"{made}{suffix}", cut / f"store.sqlite3{suffix}")
+    with (
+        closing(sqlite3.connect(f"{(cut / 'store.sqlite3').as_uri()}?mode=ro", uri=True)) as reader,
+        pytest.raises(sqlite3.OperationalError, match="readonly"),
+    ):
+        reader.execute("SELECT count(*) FROM sqlite_schema")
+    store = Store.open(cut, lambda: 0)
+    assert store.load().epoch == 1
+    store.close()
