@@ -11,7 +11,7 @@ import structlog
 from broker.store.anchor import FILE, Anchor, Found, read_anchor
 from broker.store.audit import audit_head
 from broker.store.errors import HistoryLostError
-from broker.store.schema import ANCHORED_VERSION, APPLICATION_ID, HASHED_VERSION, MIGRATIONS, connect_reader
+from broker.store.schema import ANCHORED_VERSION, APPLICATION_ID, HASHED_VERSION, MIGRATIONS, connect_reader, roll_back
 from broker.store.service_row import read_service
 
 log = structlog.get_logger()
@@ -47,7 +47,7 @@ def kept_anchor(directory: Path) -> Anchor | None:
 
 
 def check_history(directory: Path, path: Path, *, accept: bool = False) -> tuple[int, Lost | None]:
-    """Compare the database at `path` with the anchor beside it, and change nothing.
+    """Compare the database at `path` with the anchor beside it, and change nothing that was committed.
 
     Returns the generation of the anchor, and with `accept` what is lost instead of an error.
 
@@ -74,6 +74,7 @@ def _missing(anchor: Anchor | None, path: Path) -> str:
     """What the store should know and does not; empty if nothing. A store without an epoch never served."""
     if not path.exists() or not path.stat().st_size:
         return _gone(anchor, path)
+    roll_back(path)
     with closing(connect_reader(path)) as connection:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if not tables:

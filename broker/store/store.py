@@ -22,7 +22,7 @@ from broker.store.reserve import Reserve
 from broker.store.restored import accept_lost_history
 from broker.store.retention import RULES, steps
 from broker.store.rows import Loaded, Purged
-from broker.store.schema import connect, migrate, roll_back
+from broker.store.schema import connect, migrate
 from broker.store.scrub import WHOLE_BYTES, Scrub, Surveyed, check_at_start
 from broker.store.service_row import mend_service
 from broker.store.vacuum import give_back, rewrite, shrinkable
@@ -85,7 +85,6 @@ class Store(GroupCommit):
         path = directory / FILE
         try:
             reserve = Reserve(directory, reserve_bytes)
-            roll_back(path)
             generation, lost = check_history(directory, path, accept=accept_lost)
             connection = connect(path)
             migrate(connection, path)
