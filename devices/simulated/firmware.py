@@ -127,7 +127,7 @@ class Firmware:
         except ArmRefusedError as error:
             self._record(command.slot, None, pair, (error.code, error.sub_code, error.name, str(error)))
             raise
-        self._record(command.slot, value, pair, None)
+        self._write(Entry(self.serial, command.slot[0], command.slot[1], value, pair, None))
         self._tell(ArmChange(cell.event, command.slot, True, self._link))
         return value if command.verb is Verb.RESET else None
 

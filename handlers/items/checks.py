@@ -56,9 +56,8 @@ def _joint_list(
     quantity: Quantity,
 ) -> tuple[Warned, ...]:
     """One value per joint, each from 0 to its bound; doubted when all look like radians."""
-    joints = len(description_of(state).joints)
-    if len(values) != joints:
-        text = f"{path}: {len(values)} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
+    if len(values) != len(bounds.high):
+        text = f"{path}: {len(values)} values for {len(bounds.high)} joints of {state.arm}. {NOTHING_CHANGED}"
         raise BrokerError("wrong_joint_count", text)
     if found := excesses(values, 0.0, bounds.high, quantity, state.resolution_rad):
         nearest = nearest_legal(values, 0.0, bounds.high)

@@ -26,7 +26,7 @@ from schema.messages import Message
 Whole = Callable[[bytes], tuple[RequestEnvelope, Message] | None]
 """The envelope, without its params, and the message of the params; None for an unusual payload."""
 
-_SPACED = re.compile(rb'"[ \t\r\n]+:')
+_SPACED = re.compile(rb'"[ \t\r\n]+:').search
 _FIX_MAP, _FIX_MOST, _MAP_16 = 0x80, 0x0F, 0xDE
 _OPTIONS = [(name, *FIELDS[name]) for name in FIELDS if name not in ("id", "params")]
 _NO_OPTIONS = (UNSET,) * len(_OPTIONS)
@@ -47,7 +47,7 @@ MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, F
 
 def is_countable_json(payload: bytes) -> bool:
     """Whether the keys of a JSON payload can be counted, and nothing follows its document."""
-    return payload[-1:] == b"}" and b"\\" not in payload and _SPACED.search(payload) is None
+    return payload[-1:] == b"}" and b"\\" not in payload and _SPACED(payload) is None
 
 
 @cache
