@@ -1,0 +1,124 @@
+"""A container engine with storage of its own, that pulls nothing: its Debian is the bare system of the other tests."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+from tests.deploy.booted import make_base
+from tests.mosquitto import ROOT
+
+PROGRAMS = ("podman", "runc", "debootstrap")
+DEBIAN = "docker.io/library/debian:bookworm-slim"
+MOSQUITTO = "docker.io/library/eclipse-mosquitto:2.0.22"
+_MOSQUITTO_FILE = """FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends mosquitto
+"""
+LIMITS = ("--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
+"""Those of engines may be above what this machine allows."""
+NOT_RUN = {"build", "image", "depends_on", "restart", "stop_grace_period", "ports", "entrypoint", "command"}
+"""Keys of a service that are no options of `podman run`, or that the test does itself."""
+
+
+def missing() -> str:
+    """Why there are no containers here; empty where there are."""
+    if os.geteuid():
+        return "only root can run these containers"
+    absent = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"not installed: {', '.join(absent)}" if absent else ""
+
+
+class Podman:
+    """Images and containers in a folder that goes with it. Use as `with`."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="armbroker-podman-", dir="/var/tmp"))
+
+    def __enter__(self) -> Self:
+        base = make_base()
+        with subprocess.Popen(["tar", "-C", str(base), "-c", "."], stdout=subprocess.PIPE) as packed:
+            self._run("import", "-", DEBIAN, stdin=packed.stdout)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._run("rm", "--all", "--force", "--time", "0")
+            self._run("rmi", "--all", "--force")
+            self._run("volume", "rm", "--all", "--force")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def build(self, name: str, file: Path, context: Path) -> None:
+        """Build an image by a Dockerfile."""
+        settings: list[str] = []
+        if bundle := os.environ.get("PIP_CERT"):
+            settings += [f"--volume={bundle}:/run/authorities.crt:ro", "--build-arg=PIP_CERT=/run/authorities.crt"]
+        if index := os.environ.get("PIP_INDEX_URL"):
+            settings.append(f"--build-arg=PIP_INDEX_URL={index}")
+        self._run(
+            "build", "--pull=never", "--isolation=chroot", "--network=host", "--format=docker", *settings,
+            f"--file={file}", f"--tag={name}", str(context),
+        )  # fmt: skip
+
+    def build_mosquitto(self) -> None:
+        """Stand-in for the image of the compose file: Debian's Mosquitto under that name."""
+        folder = self._folder / "mosquitto"
+        folder.mkdir()
+        (folder / "Dockerfile").write_text(_MOSQUITTO_FILE)
+        self.build(MOSQUITTO, folder / "Dockerfile", folder)
+
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`podman` with arguments; its output."""
+        return self._run(*arguments, check=check)
+
+    def start(self, name: str, service: dict[str, Any], place: Path, *options: str) -> str:
+        """Run a service of a compose file that lies in `place`; what it printed, if it is not left running."""
+        entrypoint, command = service.get("entrypoint"), service.get("command", [])
+        arguments = [f"--name={name}", *LIMITS, *options, *_options(service, place)]
+        if entrypoint is not None:
+            arguments.append(f"--entrypoint={entrypoint[0]}")
+            command = [*entrypoint[1:], *command]
+        return self._run("run", *arguments, service["image"], *command).stdout
+
+    def _run(self, *arguments: str, check: bool = True, stdin: Any = None) -> subprocess.CompletedProcess[str]:
+        command = [
+            "podman", f"--root={self._folder}/root", f"--runroot={self._folder}/run", "--storage-driver=overlay",
+            "--cgroup-manager=cgroupfs", "--runtime=runc", "--events-backend=none", "--log-level=fatal", *arguments,
+        ]  # fmt: skip
+        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT)
+        if check and done.returncode:
+            raise RuntimeError(
+                f"podman {' '.join(arguments)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
+        return done
+
+
+def _options(service: dict[str, Any], place: Path) -> list[str]:
+    """The options of `podman run` for a service; KeyError for a key that nobody thought of."""
+    found: list[str] = []
+    for key, value in service.items():
+        if key in NOT_RUN:
+            continue
+        found += _OPTIONS[key](value, place)
+    return found
+
+
+def _volumes(value: list[str], place: Path) -> list[str]:
+    sources = [(source, rest) for source, _, rest in (one.partition(":") for one in value)]
+    return [f"--volume={(place / source).resolve() if source[0] == '.' else source}:{rest}" for source, rest in sources]
+
+
+_OPTIONS: dict[str, Any] = {
+    "user": lambda value, _: [f"--user={value}"],
+    "read_only": lambda value, _: [f"--read-only={str(value).lower()}", "--read-only-tmpfs=false"],
+    "tmpfs": lambda value, _: [f"--tmpfs={one}" for one in value],
+    "cap_drop": lambda value, _: [f"--cap-drop={one}" for one in value],
+    "cap_add": lambda value, _: [f"--cap-add={one}" for one in value],
+    "security_opt": lambda value, _: [f"--security-opt={one.replace(':true', '')}" for one in value],
+    "network_mode": lambda value, _: [f"--network={value}"],
+    "mem_limit": lambda value, _: [f"--memory={value}"],
+    "pids_limit": lambda value, _: [f"--pids-limit={value}"],
+    "volumes": _volumes,
+}
