@@ -1,5 +1,5 @@
 // The page: its stream, its state, its keys.
-import { byId, el, paced, settings, zone } from "./dom.js";
+import { byId, clock, el, paced, settings, zone } from "./dom.js";
 import { Compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
@@ -85,7 +85,7 @@ function banner() {
   else if (!standing.services.length) said.push("No armbroker service tells of itself below this root.");
   if (standing.reached) {
     for (const service of standing.services.filter((each) => !each.online)) {
-      said.push(`Service ${service.instance} is ${service.state}, what its arms show is old (last seen ${service.seen_at || "–"}).`);
+      said.push(`Service ${service.instance} is ${service.state}, what its arms show is old (last seen ${clock(service.seen_at)}).`);
     }
   }
   if (standing.slow) said.push("This page was too slow and was let go. Reload it.");
