@@ -76,7 +76,7 @@ def ledger_of(
     )  # fmt: skip
     outbox.on_published = traffic.published
     documents.after_commit = ledger.after_commit
-    store.begin_telling, store.end_telling = outbox.gather, outbox.pump
+    store.begin_telling, store.end_telling, store.all_told = outbox.gather, outbox.pump, outbox.flush
     return ledger
 
 

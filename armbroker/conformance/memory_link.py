@@ -116,6 +116,12 @@ class MemoryLink(_Inbox):
         """See `MqttLink`."""
         self.ack_now(messages)
 
+    def hold(self) -> None:
+        """See `MqttLink`."""
+
+    def flush(self) -> None:
+        """See `MqttLink`."""
+
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """See `MqttLink`."""
         del callback
@@ -298,6 +304,12 @@ class MemoryReader:
         """See `MqttLink`."""
         del messages
         return True
+
+    def hold(self) -> None:
+        """See `MqttLink`."""
+
+    def flush(self) -> None:
+        """See `MqttLink`."""
 
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """See `MqttLink`."""

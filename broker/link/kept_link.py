@@ -81,6 +81,12 @@ class KeptLink(ABC, Generic[ConnectionT]):
         del messages
         return False
 
+    def hold(self) -> None:
+        """See `MqttLink.hold`; nothing, where a link sends by itself."""
+
+    def flush(self) -> None:
+        """See `MqttLink.flush`; nothing, where a link sends by itself."""
+
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """See `MqttLink.on_receipts`."""
         del callback

@@ -99,6 +99,16 @@ class Mqtt5Link(KeptLink[Connection]):
             connection.ack(current)
         return True
 
+    def hold(self) -> None:
+        """See `MqttLink.hold`."""
+        if self._connection is not None:
+            self._connection.outgoing.hold()
+
+    def flush(self) -> None:
+        """See `MqttLink.flush`."""
+        if self._connection is not None:
+            self._connection.outgoing.flush()
+
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """See `MqttLink.on_receipts`."""
         self._receipts.append(callback)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from broker.link.mqtt5_packets import QOS_1_PUBLISH, REFUSED, RETAINED, text, varint
+from broker.link.mqtt5_packets import QOS_1_PUBLISH, REFUSED, RETAINED, SMALL, topic_name, varint
 from broker.link.mqtt5_reader import Connack
 from broker.link.mqtt_link import LinkFullError, LinkRejectedError
 
@@ -13,6 +13,8 @@ _LARGEST_ID = 65_535
 _HEADER = 5
 """Bytes before the body of a packet, at most."""
 _LOST = -1
+_SMALL_MOST = len(SMALL)
+_HEADS = tuple(bytes((head,)) for head in range(256))
 
 
 class Mqtt5Receipt:
@@ -72,6 +74,10 @@ class Outgoing:
             self._flushing = True
             self._loop.call_soon(self.flush)
 
+    def hold(self) -> None:
+        """Send nothing until `flush`, which has to follow in the same turn."""
+        self._flushing = True
+
     def flush(self) -> None:
         """Send now."""
         self._flushing = False
@@ -95,11 +101,9 @@ class Outgoing:
             LinkRejectedError: it is larger than the MQTT server takes, or has no legal topic.
             LinkFullError: too much is under way.
         """
-        if not topic or "+" in topic or "#" in topic:
-            raise LinkRejectedError(f"topic {topic!r}: empty, or with a wildcard")
-        name = text("topic", topic)
-        length = varint(len(properties))
-        size = len(name) + 2 + len(length) + len(properties) + len(payload)
+        name, count = topic_name(topic), len(properties)
+        length = SMALL[count] if count < _SMALL_MOST else varint(count)
+        size = len(name) + 2 + len(length) + count + len(payload)
         if self._largest and size + _HEADER > self._largest:
             raise LinkRejectedError(f"{topic}: {size + _HEADER} bytes, the MQTT server takes {self._largest}")
         if len(self._under_way) >= self._most or self._bytes + size > BYTES_MOST:
@@ -108,7 +112,8 @@ class Outgoing:
         receipt = self._under_way[number] = Mqtt5Receipt(size)
         self._bytes += size
         head = QOS_1_PUBLISH | (self._retained if retain else 0)
-        self._parts += (bytes((head,)), varint(size), name, number.to_bytes(2), length, properties, payload)
+        whole = SMALL[size] if size < _SMALL_MOST else varint(size)
+        self._parts += (_HEADS[head], whole, name, number.to_bytes(2), length, properties, payload)
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self.flush)

@@ -1,5 +1,7 @@
 """MQTT 5 on the wire, as far as one client with QoS 1 writes it; its numbers, for both directions."""
 
+from functools import lru_cache
+
 from broker.link.mqtt_link import LinkConfig, LinkConfigError, LinkRejectedError
 from broker.trace import NAME
 
@@ -45,6 +47,18 @@ def text(name: str, value: str | bytes) -> bytes:
     if isinstance(value, str) and "\0" in value:
         raise LinkRejectedError(f"{name}: holds U+0000")
     return len(raw).to_bytes(2) + raw
+
+
+SMALL = tuple(varint(number) for number in range(2_048))
+"""Variable Byte Integers of the lengths that most packets have."""
+
+
+@lru_cache(maxsize=4_096)
+def topic_name(topic: str) -> bytes:
+    """A topic to publish to, with its length; raises LinkRejectedError for one that is not legal."""
+    if not topic or "+" in topic or "#" in topic:
+        raise LinkRejectedError(f"topic {topic!r}: empty, or with a wildcard")
+    return text("topic", topic)
 
 
 def packet(head: int, body: bytes) -> bytes:

@@ -240,6 +240,12 @@ class MqttLink(Protocol):
     def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
         """As `ack`, without waiting; false when the link cannot do that: nothing is acknowledged."""
 
+    def hold(self) -> None:
+        """Keep what is published and acknowledged from now on, until `flush`, which has to follow in the same turn."""
+
+    def flush(self) -> None:
+        """Send at once what was published and acknowledged in this turn of the event loop."""
+
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """Call back each time receipts were settled; false when the link does not tell: it is to be looked."""
 

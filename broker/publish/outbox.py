@@ -110,8 +110,13 @@ class Outbox:
             self.pump()
 
     def gather(self) -> None:
-        """Publish nothing until `pump`: more is about to be sent."""
+        """Publish nothing until `pump`, and send nothing until `flush`: more is about to be told."""
         self._gathering = True
+        self._link.hold()
+
+    def flush(self) -> None:
+        """Send at once what was published, and acknowledged."""
+        self._link.flush()
 
     def pump(self) -> None:
         """Mark what is done, publish what may be published."""

@@ -38,7 +38,9 @@ class GroupCommit(Reader):
         self._depth = 0
         self.begin_telling: Callable[[], None] = lambda: None
         self.end_telling: Callable[[], None] = lambda: None
-        """Called around the callbacks of a commit; set by the composition root."""
+        self.all_told: Callable[[], None] = lambda: None
+        """Called around the callbacks of a commit, and after those of all that were done in one turn; set by the
+        composition root."""
         self._stopped = False
         self._later: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -206,6 +208,8 @@ class GroupCommit(Reader):
         if here:  # what it has to tell follows what this one had
             self.release()
         self._depth -= 1
+        if not self._depth:
+            self.all_told()
 
     def _goes_here(self) -> bool:
         """Whether the next batch is committed on the thread of the event loop."""

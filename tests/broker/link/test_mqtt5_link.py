@@ -414,3 +414,27 @@ async def test_an_acknowledgement_needs_no_waiting(bench: Bench) -> None:
         assert bench.link.ack_now(batch)
         break
     await until(lambda: GOOD in bench.peer.acked)
+
+
+async def test_what_is_held_leaves_at_the_flush_in_one_write(bench: Bench) -> None:
+    bench.peer.send(publish(TOPIC, b"good", mid=GOOD))
+    async for batch in bench.link.batches():
+        bench.link.hold()
+        bench.link.publish("a", b"1")
+        bench.link.ack_now(batch)
+        bench.link.publish("a", b"2")
+        break
+    await asyncio.sleep(0.05)
+    assert bench.peer.said(PUBLISH) == []
+    bench.link.flush()
+    bench.link.publish("a", b"3")
+    await until(lambda: len(bench.peer.said(PUBLISH)) == 3)
+    kinds = [head & 0xF0 for head, _ in bench.peer.packets if head & 0xF0 in (PUBLISH, PUBACK)]
+    assert kinds == [PUBLISH, PUBACK, PUBLISH, PUBLISH]
+
+
+async def test_a_link_that_never_connected_has_nothing_to_hold() -> None:
+    link = Mqtt5Link(LinkConfig(url="mqtt://127.0.0.1:1", client_id="c", filters=("a",)))
+    link.hold()
+    link.flush()
+    await link.close()
