@@ -19,11 +19,12 @@ Lane = deque[Arrival]
 class _Share:
     """What waits of one user: a lane for each connection, and what it may still have in this turn."""
 
-    __slots__ = ("credit", "lanes", "user")
+    __slots__ = ("cost", "credit", "lanes", "user")
 
     def __init__(self, user: str) -> None:
         self.user = user
         self.credit = QUANTUM
+        self.cost = 0.0
         self.lanes: dict[str, Lane] = {}
 
 
@@ -56,7 +57,13 @@ class Shares:
         if lane is None:
             share.lanes[topic.conn] = lane = deque()
         lane.append(arrival)
+        share.cost += arrival.cost
         self._count += 1
+
+    def weight(self, user: str) -> float:
+        """What all that waits of a user will cost."""
+        share = self._shares.get(user)
+        return 0.0 if share is None else share.cost
 
     def take(self) -> Arrival:
         """The message whose turn it is.
@@ -90,6 +97,7 @@ class Shares:
         arrival = lane.popleft()
         conn = arrival.topic.conn
         share.credit -= arrival.cost
+        share.cost -= arrival.cost
         self._count -= 1
         del share.lanes[conn]
         if lane:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from broker.accept.acceptor import Acceptor
 from broker.accept.acks import Acks
 from broker.accept.arrival import Arrival, presumed_codec
-from broker.accept.backlog import Backlog
+from broker.accept.backlog import MOST, Backlog
+from broker.accept.costs import PAGES, found_cost, presumed_cost
 from broker.accept.foresight import Foresight
 from broker.accept.intake import Intake
 from broker.accept.quarantine import STARTS, Quarantine
@@ -24,11 +25,6 @@ from broker.topics import Topics, user_of
 from handlers.rpc_table import MAY_TIGHTEN
 from schema.errors import BrokerError
 
-COST_BYTES = 4096
-"""So many bytes of payload cost as much as a request."""
-COST_S = 0.0005
-"""So much time of deciding costs as much as a request."""
-COST_MOST = 64.0
 SLICE_S = 0.004
 """How long messages are decided without a pause: everything else waits meanwhile."""
 LOOK_AHEAD = 32
@@ -137,12 +133,12 @@ class Turnstile:
                 self._counters.add("request_dropped", user_of(message.topic, self._topics))
             self._acks.done(ticket)
             return
-        cost = min(1.0 + len(message.payload) // COST_BYTES, COST_MOST)
+        cost = presumed_cost(topic.method, len(message.payload))
         clock = self._clock
         now_s = clock.monotonic()
         arrival = Arrival(message, topic, clock.now_us(), presumed_codec(message.content_type), now_s=now_s)
         arrival.ticket, arrival.cost, arrival.barred = ticket, cost, barred
-        too_much = self._backlog.exceeds(topic.user, now_s)
+        too_much = self._backlog.exceeds(topic.user, now_s) or (cost > 1 and self._shares.weight(topic.user) >= MOST)
         if not self._rates.admits(topic.user, cost, now_s, too_much=too_much):
             arrival.exempt = self._exempt(arrival)
             if not arrival.exempt:
@@ -232,25 +228,32 @@ class Turnstile:
         begun_s = at_s = clock.monotonic()
         while (shares or following) and at_s - begun_s < SLICE_S and not self._outbox.holds(REPLIES_MOST):
             if not following:
-                following.extend([shares.take() for _ in range(min(len(shares), LOOK_AHEAD))])
-                self._acceptor.look(following)
+                self._look_ahead()
             arrival = following.popleft()
             self._bytes -= len(arrival.message.payload)
             self._acceptor.accept(arrival)
             before_s, at_s = at_s, clock.monotonic()
             self._settle_up(arrival, at_s - before_s, at_s)
 
+    def _look_ahead(self) -> None:
+        """Take the next ones from their shares, few where they cost much: nobody comes between."""
+        following, cost = self._next, 0.0
+        while self._shares and cost < LOOK_AHEAD:
+            following.append(self._shares.take())
+            cost += following[-1].cost
+        self._acceptor.look(following)
+
     def _full(self) -> bool:
         """Whether so much waits for its turn that nothing more is read."""
         return len(self._shares) >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES
 
     def _settle_up(self, arrival: Arrival, spent_s: float, now_s: float) -> None:
-        """Charge what took longer than it looked, and give back what a tightening was charged."""
+        """Charge what took longer than it looked, and give back what a tightening or a short page was charged."""
         user = arrival.topic.user
         if arrival.exempt:
             return
         if arrival.tightened:
             if self._rates.exempts(user, arrival.topic.conn, now_s):
                 self._rates.charge(user, -arrival.cost)
-        elif (more := min(spent_s / COST_S, COST_MOST) - arrival.cost) > 0:
+        elif (more := found_cost(arrival, spent_s) - arrival.cost) > 0 or arrival.topic.method in PAGES:
             self._rates.charge(user, more)

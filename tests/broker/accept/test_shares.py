@@ -90,3 +90,12 @@ def test_nothing_is_left_behind() -> None:
     assert not shares._shares
     with pytest.raises(IndexError):
         shares.take()
+
+
+def test_what_waits_of_a_user_weighs_what_it_will_cost() -> None:
+    shares = Shares(by_method)
+    for number in range(3):
+        shares.put(arrival("a", number, cost=2.5))
+    assert (shares.weight("a"), shares.weight("b")) == (7.5, 0.0)
+    shares.take()
+    assert shares.weight("a") == 5.0

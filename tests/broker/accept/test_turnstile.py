@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from broker.accept import backlog, turnstile
+from broker.accept.backlog import MOST
+from broker.accept.costs import PAGE_COST
 from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST
 from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
@@ -133,6 +135,31 @@ def test_a_user_is_answered_while_another_has_sent_much(tmp_path: Path) -> None:
         assert plant.link.acked[-1].topic.endswith("/req/other/c/r2/GetGravityVector")
 
     play(tmp_path, scenario)
+
+
+def test_a_user_is_answered_while_another_reads_pages(tmp_path: Path) -> None:
+    """A page costs its user as much as many requests before it is read: few of them wait, and others come between."""
+
+    async def scenario(plant: Plant) -> None:
+        plant.send("r2", "GetGravityVector", user="other")
+        for number in range(400):
+            plant.send("r1", "GetHistory", {"limit": 500}, id=f"n{number}")
+        plant.send("r2", "GetGravityVector", user="other", id="mine")
+        await plant.turn(1.0)
+        order = [each.topic for each in plant.link.published if each.topic.startswith("res/")]
+        assert order.index("res/other/c/mine") <= ANSWER_BURST + 4
+        assert len([one for one in replies(plant) if one["ok"]]) <= MOST / PAGE_COST + 2
+        assert len(plant.link.acked) == 402
+
+    play(tmp_path, scenario)
+
+
+def test_short_pages_are_charged_as_such(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for _ in range(50):
+            assert (await plant.call("r1", "GetEvents", {"limit": 1, "after_seq": 0}))["ok"]
+
+    play(tmp_path, scenario, rates={"rate": 0.1, "burst": 60})
 
 
 def test_whatever_is_asked_there_is_one_reply_and_nothing_is_owed_after(tmp_path: Path) -> None:
