@@ -1,24 +1,41 @@
 """Every topic of the service is built and parsed here."""
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 ROOT_LEVELS = 5
 _REQUEST_LEVELS = 4
-_REMEMBERED = 16_384
-"""So many topics are known without looking at their levels again."""
 LONGEST_SHOWN = 64
 """Characters of an arm or method that are kept and shown; names are shorter."""
+_NAMES_KEPT, _TOPICS_KEPT = 65_536, 8_192
+_LONGEST_NAME, _LONGEST_TOPIC = 64, 640
+"""Characters of what is remembered: what is longer holds no names, and may be as long as MQTT lets it be."""
+
+FoundT = TypeVar("FoundT")
 
 
-@lru_cache(maxsize=65_536)
-def is_name(text: str) -> bool:
-    """Whether a level is a user, connection or arm id."""
-    return _NAME.match(text) is not None
+class Remembered(dict[str, FoundT], Generic[FoundT]):
+    """What was found out about texts, by text: found out once, and again of long texts and after many others."""
+
+    def __init__(self, find: Callable[[str], FoundT], longest: int, most: int) -> None:
+        super().__init__()
+        self._find, self._longest, self._most = find, longest, most
+
+    def __missing__(self, text: str) -> FoundT:
+        """Look at a text that is not known."""
+        found = self._find(text)
+        if len(text) <= self._longest:
+            if len(self) >= self._most:
+                self.clear()
+            self[text] = found
+        return found
+
+
+is_name = Remembered(lambda text: _NAME.match(text) is not None, _LONGEST_NAME, _NAMES_KEPT).__getitem__
+"""Whether a level is a user, connection or arm id."""
 
 
 def is_leaf(text: str) -> bool:
@@ -82,10 +99,9 @@ class Topics:
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
-        self.parse_request = lru_cache(maxsize=_REMEMBERED)(self._parse_request)
+        self.parse_request = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT).__getitem__
         """The levels of a request topic; None if their number, the user or the connection is bad."""
-        self.is_reply_of = lru_cache(maxsize=_REMEMBERED)(self._is_reply_of)
-        """Whether a Response Topic (first) is exactly `res/<user>/<x>/<leaf>` of a user (second)."""
+        self._reply_users = Remembered(self._reply_user, _LONGEST_TOPIC, _TOPICS_KEPT)
         self.request_filter = f"{self._base}/req/#"
         self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("death", "birth", "ack", "report"))
 
@@ -112,12 +128,17 @@ class Topics:
         cut = max(len(arm), len(method)) >= LONGEST_SHOWN
         return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN], cut)
 
-    def _is_reply_of(self, topic: str, user: str) -> bool:
-        start = f"{self._replies}{user}/"
-        if not topic.startswith(start):
-            return False
-        levels = topic[len(start) :].split("/")
-        return len(levels) == len(("x", "leaf")) and is_name(levels[0]) and is_leaf(levels[1])
+    def is_reply_of(self, topic: str, user: str) -> bool:
+        """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""
+        return self._reply_users[topic] == user != ""
+
+    def _reply_user(self, topic: str) -> str:
+        """The user of a topic `res/<user>/<x>/<leaf>`; empty for every other."""
+        if not topic.startswith(self._replies):
+            return ""
+        user, *levels = topic[len(self._replies) :].split("/")
+        fits = len(levels) == len(("x", "leaf")) and is_name(levels[0]) and is_leaf(levels[1])
+        return user if fits else ""
 
     def reply(self, user: str, conn: str, leaf: str) -> str:
         """Where a reply goes without a Response Topic."""

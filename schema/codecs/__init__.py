@@ -1,7 +1,5 @@
 """Codecs: payloads to records and back, strictly (protocol section 2)."""
 
-from functools import lru_cache
-
 from schema.codecs.codec import Codec
 from schema.codecs.faults import quote
 from schema.codecs.json_codec import JsonCodec
@@ -13,6 +11,8 @@ __all__ = ["CODECS", "Codec", "codec_for", "known_codec", "sniff", "taken_back"]
 
 CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(), MsgpackCodec(), ProtobufCodec())}
 """Codec by content type."""
+_AS_IT_IS: dict[str, Codec | None] = {**CODECS, "": None}
+"""The same of Content Types that need not be looked into."""
 
 _NO_REQUEST = frozenset({"malformed", "unknown_field"})
 """What bytes are refused as that are no protobuf of a request, unless an id could be read in them."""
@@ -21,9 +21,10 @@ _BRACE = ord("{")
 _MAP_MARKERS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
 
 
-@lru_cache(maxsize=256)
 def known_codec(content_type: str) -> Codec | None:
     """The codec a Content Type names, its parameters and case ignored; None if there is none."""
+    if content_type in _AS_IT_IS:
+        return _AS_IT_IS[content_type]
     return CODECS.get(content_type.partition(";")[0].strip().lower())
 
 

@@ -10,7 +10,7 @@ from schema.codecs.plain import bare
 from schema.fields import Kind, fields_of
 from schema.messages import Message
 
-_KEPT = 4_096
+_KEPT = 2_048
 """So many values of each record class are remembered."""
 _INEXACT = frozenset({Kind.DOUBLE, Kind.PARAMETER})
 Part = Callable[[Any, str], Any]

@@ -1,8 +1,10 @@
 """Topics are built and parsed in one place."""
 
+from typing import Any
+
 import pytest
 
-from broker.topics import PublicTopic, ReadTopics, RequestTopic, Topics, is_leaf, is_name, user_of
+from broker.topics import PublicTopic, ReadTopics, Remembered, RequestTopic, Topics, is_leaf, is_name, user_of
 from handlers.rpc_table import RPC_TABLE
 
 TOPICS = Topics("plant/north")
@@ -56,6 +58,30 @@ def test_a_response_topic_has_to_be_the_users_own() -> None:
     assert TOPICS.is_reply_of("plant/north/v1/res/u/any-conn/leaf", "u")
     for bad in ("res/v/c/leaf", "res/u/c/leaf/x", "res/u/leaf", "res/u/+/leaf", "res/u/c/a.b", "req/u/c/r1/Get"):
         assert not TOPICS.is_reply_of(f"plant/north/v1/{bad}", "u")
+
+
+def test_what_is_remembered_of_texts_is_bounded() -> None:
+    looked_at = []
+
+    def find(text: str) -> int:
+        looked_at.append(text)
+        return len(text)
+
+    lengths = Remembered(find, longest=3, most=2)
+    assert [lengths[text] for text in ("a", "a", "long", "long", "bb", "ccc", "a")] == [1, 1, 4, 4, 2, 3, 1]
+    assert looked_at == ["a", "long", "long", "bb", "ccc", "a"]
+    assert len(lengths) == 2
+
+
+def test_long_topics_and_levels_are_looked_at_each_time() -> None:
+    level = "x" * 60_000
+    for _ in range(2):
+        assert TOPICS.parse_request(f"plant/north/v1/req/u/{level}/r1/Get") is None
+        assert not TOPICS.is_reply_of(f"plant/north/v1/res/u/c/{level}", "u")
+        assert not is_name(level)
+    for known in (TOPICS.parse_request, is_name):
+        remembered: Remembered[Any] = known.__self__  # type: ignore[union-attr]  # methods of dicts
+        assert all(len(text) < 1_000 for text in remembered)
 
 
 def test_public_topics() -> None:
