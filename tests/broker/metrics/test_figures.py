@@ -254,3 +254,15 @@ def test_what_hangs_is_not_passed(tmp_path: Path) -> None:
         assert await plant.service.reading.passes(5.0)
 
     play(tmp_path, scenario)
+
+
+def test_the_connection_of_arms_that_speak_mqtt_is_told_where_there_is_one(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        assert ("arms",) not in (await read(plant))["mqtt_connected"]
+        plant.service._bus._link = plant.link
+        figures = await read(plant)
+        assert number(figures, "mqtt_connected", "arms") == 1
+        assert ("arms",) in figures["mqtt_connections_total"]
+        plant.service._bus._link = None
+
+    play(tmp_path, scenario)
