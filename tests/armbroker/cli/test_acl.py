@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from armbroker.cli.acl_rules import Account, accounts, rule_faults, text
+from armbroker.cli.acl_site import site_faults
 from armbroker.cli.commands import app
 from armbroker.cli.exits import Exit
 from broker.settings import from_document, load
@@ -116,3 +117,56 @@ def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     code, _, told = run("--config", str(config), "--out", str(tmp_path / "none"))
     assert code == Exit.USAGE
     assert "No such file" in told
+
+
+SITE = """\
+# Home Assistant's
+user hass
+topic readwrite homeassistant/#
+topic read $SYS/#
+pattern write other/%u/x
+topic deny armbroker/#
+"""
+
+
+def test_rules_of_the_site_stand_behind_ours(tmp_path: Path) -> None:
+    config, more = tmp_path / "fleet.toml", tmp_path / "site.acl"
+    config.write_text(FLEET)
+    more.write_text(SITE)
+    code, shown, _ = run("--config", str(config), "--more", str(more))
+    assert code == Exit.OK
+    assert shown == run("--config", str(config))[1] + f"\n# Of the site: site.acl.\n{SITE}"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("topic read a/#", "stands before any user"),
+        ("user x\ntopic read #", "would open topics below plant/a"),
+        ("user x\ntopic readwrite plant/#", "would open topics below plant/a"),
+        ("user x\ntopic plant/a/v1/req/#", "would open topics below plant/a"),
+        ("user x\ntopic write +/a/v1/state/+/+", "would open topics below plant/a"),
+        ("pattern write plant/+/v1/req/%c/#", "would open topics below plant/a"),
+        ("pattern write %u/%c/v1/state/x/config", "would open topics below plant/a"),
+        ("user", "is no rule"),
+        ("allow everything", "is no rule"),
+    ],
+)
+def test_rules_of_the_site_do_not_open_ours(line: str, why: str) -> None:
+    [(number, text)] = site_faults(line, "plant/a")
+    assert why in text
+    assert number == line.count("\n") + 1
+
+
+@pytest.mark.parametrize("topic", ["plant", "plant/b/#", "plant/+", "other/#", "plant/a", "$SYS/#"])
+def test_other_topics_are_the_sites_own(topic: str) -> None:
+    assert site_faults(f"user x\ntopic readwrite {topic}", "plant/a") == []
+
+
+def test_a_rule_of_the_site_that_cannot_be_is_told_with_its_line(tmp_path: Path) -> None:
+    config, more = tmp_path / "fleet.toml", tmp_path / "site.acl"
+    config.write_text(FLEET)
+    more.write_text("# ours\nuser x\ntopic read #\n")
+    code, shown, told = run("--config", str(config), "--more", str(more))
+    assert (code, shown) == (Exit.USAGE, "")
+    assert f"{more}:3: 'topic read #' would open topics below armbroker" in told
