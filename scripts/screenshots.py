@@ -58,7 +58,7 @@ async def morning(alice: Client) -> None:
         params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": value}
         await call(ARM, "SetTwistLinearSoftLimit", params, reason=why)
         await asyncio.sleep(1.5)
-    speeds = {"control_mode": "CARTESIAN_JOYSTICK", "joint_speed_soft_limits": [40.0, 40, 50, 60, 55, 70, 70]}
+    speeds = {"control_mode": "CARTESIAN_JOYSTICK", "joint_speed_soft_limits": [40.0, 40, 50, 60, 55, 65, 65]}
     await call(ARM, "SetJointSpeedSoftLimits", speeds, reason="cable guide")
     await call("pack-07", "HoldArm", {"reason": "gripper change"})
     await call("pack-11", "SimFault", {"fault": "offline"})
@@ -89,7 +89,10 @@ async def web_pictures(address: str, folder: Path, target: Path) -> None:
             await page.key("ArrowDown")
         await page.key("Enter")
         await page.until("document.querySelector('.limits')")
+        await page.eval("document.getElementById('layer-velocity/joint_1').click()")
+        await page.until("document.querySelector('.stack .source')")
         await page.eval("document.getElementById('grid').scrollTop = 0")
+        await page.eval("document.getElementById('grid').focus()")
         await asyncio.sleep(SETTLE_S)
         await page.screenshot(target / "screen_web_light.png")
         await page.scheme("dark")

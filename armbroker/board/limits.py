@@ -54,6 +54,34 @@ class Limit(msgspec.Struct, frozen=True):
         return min(1.0, max(0.0, self.value / self.hard))
 
 
+class Layer(msgspec.Struct, frozen=True):
+    """What one layer says about a limit: `value` is None where it limits nothing, `binds` where it is the tightest."""
+
+    layer: str
+    source: str
+    by: str
+    since: str
+    value: float | None
+    binds: bool
+
+
+def layers_of(numbers: Sequence[dict[str, Any]]) -> list[Layer]:
+    """The layers behind a limit that Explain tells, as it orders them."""
+    return [
+        Layer(
+            layer=text(entry.get("layer")),
+            source=text(entry.get("source")),
+            by=text(entry.get("by")),
+            since=text(entry.get("since")),
+            value=_number(entry.get("value")),
+            binds=entry.get("binds") is True,
+        )
+        for number in numbers
+        for entry in listed(number.get("stack"))
+        if isinstance(entry, dict)
+    ]
+
+
 def modes_of(facts: ArmFacts) -> list[str]:
     """The control modes with limits of their own."""
     modes = facts.document("effective").get("modes")
@@ -97,7 +125,8 @@ def _limits(
     of_units = [units] if whole else listed(units)
     found: list[Limit] = []
     for place, (joint, value, source_at) in enumerate(zip(names, values, places, strict=False)):
-        if not isinstance(value, int | float) or isinstance(value, bool):
+        known = _number(value)
+        if known is None:
             continue
         source = _source(sources, source_at)
         unit = text(of_units[place]) if place < len(of_units) else ""
@@ -107,8 +136,8 @@ def _limits(
             Limit(
                 quantity=quantity,
                 joint=joint,
-                value=float(value),
-                hard=float(value) if bound is None and layer == "hard" else bound,
+                value=known,
+                hard=known if bound is None and layer == "hard" else bound,
                 unit=unit,
                 layer=layer,
                 source=text(source.get("source")),
@@ -127,6 +156,10 @@ def _hard(quantity: str, place: int, unit: str, hard: dict[str, Any]) -> float |
     if not isinstance(told, int | float) or not told:
         return None
     return math.radians(told) if unit.startswith("rad") else float(told)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _source(sources: list[Any], place: object) -> dict[str, Any]:

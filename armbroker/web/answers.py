@@ -1,5 +1,6 @@
-"""What the page asks for beside its stream: the detail of an arm, a history, a comparison."""
+"""What the page asks for beside its stream: the detail of an arm, a history, the layers of a limit, a comparison."""
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -8,14 +9,14 @@ import msgspec
 from armbroker.board.board import Board
 from armbroker.board.detail import detail_of
 from armbroker.board.facts import ArmFacts
-from armbroker.board.feed import Feed
+from armbroker.board.feed import Feed, History, Layers
 from armbroker.board.values import compare
 from armbroker.web.http import Answer, HttpError, Request
 
 COMPARED = 8
 """Arms that are compared at most."""
-HISTORIES = 16
-"""Histories that may be waited for at once, of all pages together."""
+QUESTIONS = 16
+"""Histories and layers that may be waited for at once, of all pages together."""
 _JSON = "application/json"
 
 
@@ -40,7 +41,11 @@ class Answers:
             case ["compare"]:
                 return _json({"facts": compare([self._arm(arm) for arm in self._picked(request)])})
             case ["history", arm]:
-                return await self._history(self._arm(arm).arm, request)
+                asked = (request.one("item"), request.one("slot"), request.one("path"))
+                return await self._asked(self._feed.history, self._arm(arm).arm, *asked)
+            case ["layers", arm]:
+                asked = (request.one("quantity"), request.one("joint"), request.one("mode"))
+                return await self._asked(self._feed.layers, self._arm(arm).arm, *asked)
         raise HttpError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
     def _arm(self, arm: str) -> ArmFacts:
@@ -55,15 +60,15 @@ class Answers:
             raise HttpError(HTTPStatus.BAD_REQUEST, f"{len(picked)} arms: 1 to {COMPARED} can be compared")
         return picked
 
-    async def _history(self, arm: str, request: Request) -> Answer:
-        if self._asking >= HISTORIES:
-            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, f"{HISTORIES} histories are being asked for: try again")
+    async def _asked(self, ask: Callable[[str, str, str, str], Awaitable[History | Layers]], *what: str) -> Answer:
+        """What the service answers, or why it does not."""
+        if self._asking >= QUESTIONS:
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, f"{QUESTIONS} questions wait for an answer: try again")
         self._asking += 1
         try:
-            history = await self._feed.history(arm, request.one("item"), request.one("slot"), request.one("path"))
+            return _json((await ask(*what))._asdict())
         finally:
             self._asking -= 1
-        return _json({"points": history.points, "why": history.why})
 
 
 def _json(document: Any) -> Answer:

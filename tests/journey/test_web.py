@@ -145,6 +145,14 @@ async def test_the_detail_shows_what_happens_and_only_reads(
         assert "0.5 → 0.2 m/s" in shown
         assert MARKUP in shown, "a text of the fleet is text"
 
+        await page.eval("document.getElementById('layer-twist_linear/').click()")
+        layers = await page.until(
+            "document.querySelector('.stack .source') && document.querySelector('.limits:has(.stack)').innerText"
+        )
+        assert "◀ binds" in layers
+        assert "hard:device" in layers
+        assert "ann/ann" in layers
+
         await page.key("3")
         await page.until("document.querySelector('svg.plot path')")
         history = await page.until("document.querySelector('.changes tbody')?.innerText")
@@ -159,7 +167,7 @@ async def test_the_detail_shows_what_happens_and_only_reads(
         await page.until("document.getElementById('side').hidden")
 
         assert page.faults == []
-        assert asked_by_the_page(ann) == {"GetHistory"}
+        assert asked_by_the_page(ann) == {"Explain", "GetHistory"}, "nothing but reads"
     assert await service.stop() == 0
 
 

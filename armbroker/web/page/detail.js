@@ -21,7 +21,7 @@ export class Detail {
   }
 
   open(arm) {
-    if (arm !== this.arm) Object.assign(this, { arm, mode: null, data: null, points: null });
+    if (arm !== this.arm) Object.assign(this, { arm, mode: null, data: null, points: null, asked: null });
     this.load();
   }
 
@@ -50,6 +50,7 @@ export class Detail {
         await this.loadHistory();
       }
       this.draw();
+      if (this.tab === "limits" && this.asked) await this.explain(this.asked.limit);
     } catch (error) {
       if (error.name !== "AbortError" && arm === this.arm) this.side.replaceChildren(this.bar(), el("p", { class: "fault" }, error.message));
     }
@@ -62,6 +63,28 @@ export class Detail {
     if (!this.points) this.draw();
     const query = new URLSearchParams({ item: value.item, slot: value.slot, path: value.path });
     this.points = await ask(`api/history/${encodeURIComponent(this.arm)}?${query}`, this.asking.signal);
+  }
+
+  /** Ask which layers stand behind a limit, and show them below it. */
+  async explain(limit) {
+    const asked = this.asked?.key === placeOf(limit) ? this.asked : { key: placeOf(limit), limit, told: null };
+    this.asked = asked;
+    this.draw();
+    const query = new URLSearchParams({ quantity: limit.quantity, joint: limit.joint, mode: this.data.mode });
+    try {
+      asked.told = await ask(`api/layers/${encodeURIComponent(this.arm)}?${query}`, this.asking.signal);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      asked.told = { layers: [], why: error.message };
+    }
+    if (this.asked === asked) this.draw();
+  }
+
+  turn(limit) {
+    if (this.asked?.key === placeOf(limit)) {
+      this.asked = null;
+      this.draw();
+    } else this.explain(limit);
   }
 
   show(tab) {
@@ -105,12 +128,12 @@ export class Detail {
   limitsPanel() {
     const { limits, modes, mode, row } = this.data;
     const names = [...new Set([TIGHTEST, ...(row.mode ? [row.mode] : []), ...modes])];
-    const choice = el("select", { id: "mode", change: (event) => { this.mode = event.target.value; this.load(); } },
+    const choice = el("select", { id: "mode", change: (event) => { this.mode = event.target.value; this.asked = null; this.load(); } },
       ...names.map((name) => el("option", { value: name, selected: name === mode }, name === TIGHTEST ? "tightest over all modes" : words(name) + (name === row.mode ? " (now)" : ""))));
     const blocks = blocksOf(limits);
     return [el("label", { class: "choice" }, "Limits in mode ", choice),
-      ...blocks.map(({ title, limits: each }) => limitBlock(title, each)),
-      limits.length ? el("p", { class: "note" }, "Each bar goes from zero to the hard limit of the arm; the name beside it is the layer that binds.") : el("p", {}, "No limit is known of this arm.")];
+      ...blocks.map(({ title, limits: each }) => limitBlock(title, each, this)),
+      limits.length ? el("p", { class: "note" }, "Each bar goes from zero to the hard limit of the arm; the name beside it is the layer that binds, and opens what the others say.") : el("p", {}, "No limit is known of this arm.")];
   }
 
   valuesPanel() {
@@ -147,6 +170,7 @@ export class Detail {
   }
 }
 
+const placeOf = (limit) => `${limit.quantity}/${limit.joint}`;
 const keyOf = (value) => [value.item, value.slot, value.path].join("/");
 
 function labelOf(value) {
@@ -172,22 +196,35 @@ function blocksOf(limits) {
   return apart;
 }
 
-function limitBlock(title, limits) {
+/** The layers behind a limit, as lines of its table. */
+function layerLines({ told }, limit, text) {
+  if (!told) return [el("tr", { class: "stack" }, el("td", { colspan: 5 }, "asking …"))];
+  if (told.why) return [el("tr", { class: "stack" }, el("td", { colspan: 5, class: "warn" }, told.why))];
+  return told.layers.map((layer) => el("tr", { class: "stack", title: `${layer.source}, by ${layer.by}, since ${layer.since}` },
+    el("td", {}), el("td", { class: "source" }, layer.source),
+    el("td", { class: "n" }, text(layer.value, limit.unit)), el("td", { class: "of" }, layer.binds ? "◀ binds" : ""),
+    el("td", {}, layer.layer, el("span", { class: "by" }, ` ${layer.by} ${clock(layer.since)}`))));
+}
+
+function limitBlock(title, limits, detail) {
   const unit = limits[0].unit;
   const most = Math.max(...limits.flatMap((limit) => [limit.value, limit.hard ?? 0].map((each) => Math.abs(inUnit(each, limit.unit)[0]))));
   const places = digits(most);
   const text = (number, of) => (number === null ? "–" : inUnit(number, of)[0].toFixed(places));
-  const lines = limits.map((limit) => {
+  const lines = limits.flatMap((limit) => {
     const share = limit.hard ? Math.min(1, Math.max(0, limit.value / limit.hard)) : 0;
     const fill = el("div", { class: `fill l-${limit.layer}` });
     fill.style.width = `${share * 100}%`;
     const said = `${text(limit.value, limit.unit)} of ${limit.hard === null ? "no hard limit told" : text(limit.hard, limit.unit)} ${unitShown(limit.unit)}`;
     const track = limit.hard === null ? el("div", { class: "track none" }, "no hard limit told")
       : el("div", { class: "track", role: "meter", "aria-valuemin": 0, "aria-valuemax": limit.hard, "aria-valuenow": limit.value, "aria-valuetext": `${said}, ${limit.layer}`, "aria-label": `${title} ${limit.joint}` }, fill);
-    return el("tr", { title: `${limit.source}, by ${limit.by}, since ${limit.since}` },
+    const open = detail.asked?.key === placeOf(limit);
+    const line = el("tr", { title: `${limit.source}, by ${limit.by}, since ${limit.since}` },
       el("th", { scope: "row" }, limit.joint || "arm"), el("td", { class: "meter" }, track),
       el("td", { class: "n" }, text(limit.value, limit.unit)), el("td", { class: "n of" }, limit.hard === null ? "" : `/ ${text(limit.hard, limit.unit)}`),
-      el("td", { class: "layer" }, el("span", { class: `dot l-${limit.layer}`, "aria-hidden": "true" }), limit.layer, el("span", { class: "by" }, limit.layer === "hard" ? "" : ` ${limit.by}`)));
+      el("td", { class: "layer" }, el("button", { type: "button", id: `layer-${placeOf(limit)}`, "aria-expanded": open, "aria-label": `${limit.layer}: the layers of ${limit.quantity} ${limit.joint}`, click: () => detail.turn(limit) },
+        el("span", { class: `dot l-${limit.layer}`, "aria-hidden": "true" }), limit.layer, el("span", { class: "by" }, limit.layer === "hard" ? "" : ` ${limit.by}`))));
+    return open ? [line, ...layerLines(detail.asked, limit, text)] : [line];
   });
   return el("section", { class: "limits" }, el("h3", {}, title, el("span", { class: "unit" }, ` ${unitShown(unit)}`)), el("table", {}, el("tbody", {}, ...lines)));
 }

@@ -84,6 +84,27 @@ async def test_a_refusal_is_told_and_what_was_seen_is_shown(mosquitto: Mosquitto
     assert [(point.before, point.after, point.by) for point in told.points] == [(0.5, 0.2, "alice/hmi")]
 
 
+async def test_layers_are_asked_of_the_service(mosquitto: Mosquitto) -> None:
+    layer = {"layer": "soft", "source": "soft", "by": "a/b", "since": AT, "value": 1.0, "binds": True}
+
+    def answer(asked: Asked) -> dict[str, Any]:
+        if "joint" not in asked.request["params"]:
+            return asked.refusal("unknown_enum", "new_id")
+        return asked.reply(stage="read", result={"mode": "IDLE", "numbers": [{"stack": [layer]}]})
+
+    async with (
+        responding(mosquitto.port, answer) as service,
+        ArmClient(mosquitto.url, user="screen", conn="feed-4") as client,
+    ):
+        feed = Feed(client, Board(), lambda _: None)
+        assert (await feed.layers("r1", "velocity", "joint_1", "IDLE")).layers[0].layer == "soft"
+        assert "unknown_enum" in (await feed.layers("r1", "twist_linear", "", "")).why
+        assert [(asked.method, asked.request["params"]) for asked in service.asked] == [
+            ("Explain", {"quantity": "velocity", "mode": "IDLE", "joint": "joint_1"}),
+            ("Explain", {"quantity": "twist_linear", "mode": "UNSPECIFIED_CONTROL_MODE"}),
+        ]
+
+
 async def test_no_answer_says_what_it_can_mean_and_is_not_waited_for_again(
     mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:

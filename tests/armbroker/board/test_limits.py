@@ -5,7 +5,7 @@ import pytest
 
 from armbroker.board.detail import detail_of, present_mode
 from armbroker.board.facts import ArmFacts
-from armbroker.board.limits import UNKNOWN_MODE, Limit, blocks_of, limits_of, modes_of
+from armbroker.board.limits import UNKNOWN_MODE, Layer, Limit, blocks_of, layers_of, limits_of, modes_of
 from tests.armbroker.board.documents import effective, mode, presence, reported
 
 
@@ -96,3 +96,12 @@ def test_quantities_that_say_the_same_stand_together() -> None:
     same = msgspec.structs.replace(one, quantity="deceleration")
     other = msgspec.structs.replace(one, quantity="velocity", since="later")
     assert blocks_of([one, same, other]) == [(["acceleration", "deceleration"], [one]), (["velocity"], [other])]
+
+
+def test_the_layers_that_are_explained() -> None:
+    entry = {"layer": "site", "source": "policy:site", "by": "@settings", "since": "t", "value": 1.2, "binds": True}
+    told = layers_of([{"stack": [entry, "rubbish", {"layer": "urdf", "value": None}]}, {"stack": 3}])
+    assert told == [
+        Layer("site", "policy:site", "@settings", "t", 1.2, binds=True),
+        Layer("urdf", "", "", "", None, binds=False),
+    ]

@@ -120,6 +120,12 @@ async def test_a_history_that_nobody_answers_says_so(site: Site) -> None:
     assert "not connected" in reply["why"]
 
 
+async def test_layers_that_nobody_tells(site: Site) -> None:
+    reply = json.loads((await get(site, "/api/layers/r1?quantity=velocity&joint=joint_1&mode=")).body)
+    assert reply["layers"] == []
+    assert "not connected" in reply["why"]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 @pytest.mark.parametrize("path", ["/", "/api/arm/r1", "/api/stream"])
 async def test_only_reading_is_known(site: Site, method: str, path: str) -> None:
@@ -154,9 +160,10 @@ async def test_connections_are_bounded(site: Site, monkeypatch: pytest.MonkeyPat
     writer.close()
 
 
-async def test_histories_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers_module, "HISTORIES", 0)
-    reply = await get(site, "/api/history/r1?item=gravity_vector")
+@pytest.mark.parametrize("path", ["/api/history/r1?item=gravity_vector", "/api/layers/r1?quantity=velocity"])
+async def test_questions_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr(answers_module, "QUESTIONS", 0)
+    reply = await get(site, path)
     assert (reply.status, b"try again" in reply.body) == (503, True)
 
 
