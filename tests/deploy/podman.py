@@ -39,8 +39,12 @@ class Podman:
 
     def __enter__(self) -> Self:
         base = make_base()
-        with subprocess.Popen(["tar", "-C", str(base), "-c", "."], stdout=subprocess.PIPE) as packed:
-            self._run("import", "-", DEBIAN, stdin=packed.stdout)
+        try:
+            with subprocess.Popen(["tar", "-C", str(base), "-c", "."], stdout=subprocess.PIPE) as packed:
+                self._run("import", "-", DEBIAN, stdin=packed.stdout)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
