@@ -1,9 +1,11 @@
 """What the settings say of arms is looked at with their adapters and files, and nothing is opened."""
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
 
+from armbroker.certificates import Wanted, make
 from broker.arms.fleet_check import read_fleet
 from broker.arms.limit_files import LimitFiles
 from broker.settings import SettingsError
@@ -89,3 +91,28 @@ def test_a_file_of_parameters_that_the_arm_itself_holds(tmp_path: Path) -> None:
     path.write_text('[[arm]]\nid = "r1"\nadapter = "ros2"\nros_yaml = "limits.yaml"\noptions.node = "/arm/driver"\n')
     with pytest.raises(SettingsError, match=r"arm r1: ros_yaml: '.*/limits"):
         read_fleet(path, NOW_US, {})
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ({"cert_file": "none.crt"}, "4: mqtt.cert_file: {folder}/none.crt: No such file or directory"),
+        ({"cert_file": "text"}, "4: mqtt.cert_file: {folder}/text: holds no certificate"),
+        ({"cert_file": "clients/a.crt"}, "4: mqtt.cert_file: {folder}/clients/a.crt: holds no private key"),
+        (
+            {"cert_file": "clients/a.crt", "key_file": "clients/b.key"},
+            "5: mqtt.key_file: {folder}/clients/b.key: is not the key of the certificate in {folder}/clients/a.crt",
+        ),
+    ],
+)
+def test_a_certificate_that_cannot_be_presented_is_told_with_its_line(
+    tmp_path: Path, names: dict[str, str], why: str
+) -> None:
+    make(tmp_path, Wanted((), ("a", "b"), 2), dt.datetime.now(dt.UTC))
+    (tmp_path / "text").write_text("text")
+    path = tmp_path / "fleet.toml"
+    given = "".join(f'{name} = "{value}"\n' for name, value in names.items())
+    path.write_text(f'[mqtt]\nurl = "mqtts://127.0.0.1"\nuser = "svc"\n{given}')
+    with pytest.raises(SettingsError) as caught:
+        read_fleet(path, NOW_US, {})
+    assert str(caught.value).startswith(f"{path}:{why.replace('{folder}', str(tmp_path))}")
