@@ -1,4 +1,4 @@
-"""CPU cost of the store per change, by size of the group that shares a commit.
+"""CPU cost and bytes written of the store per change, by size of the group that shares a commit.
 
 Each change is what the service writes for one applied request: commit 1, commit 2, and the marks of what was published.
 In each commit a new group is accepted while the group before it is settled and the one before that is marked.
@@ -13,14 +13,16 @@ from statistics import mean, quantiles
 
 from broker.store.batch import Batch
 from broker.store.history import own_anchor
-from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, ItemRow, RequestRow, RequestUpdate
+from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventParts, EventRow, ItemRow, RequestRow, RequestUpdate
 from broker.store.schema import connect, migrate
 from broker.store.store import Store
 from broker.store.writer import Writer
 
 ARMS = 500
 VALUE = b"v" * 60
-BODY = b"b" * 600
+REPLY = b"b" * 230
+SET_BY = b"s" * 120
+HEADS = b'{"config/GRAVITY_VECTOR_CHANGED": 123, "config/TWIST_LINEAR_SOFT_LIMIT_CHANGED": 45}'
 ENTRY = b"e" * 200
 DESCRIPTION = b"d" * 900
 
@@ -28,7 +30,6 @@ DESCRIPTION = b"d" * 900
 def accept(batch: Batch, k: int) -> None:
     """Rows of commit 1."""
     arm, rev = _place(k)
-    _arm(batch, arm, rev)
     batch.add_request(
         RequestRow(
             n=k,
@@ -47,7 +48,6 @@ def accept(batch: Batch, k: int) -> None:
     batch.add_change(
         ChangeRow(
             n=k,
-            request_n=k,
             arm=arm,
             rev=rev,
             verb="set",
@@ -68,20 +68,20 @@ def settle(batch: Batch, k: int) -> None:
     """Rows of commit 2."""
     arm, rev = _place(k)
     _arm(batch, arm, rev)
-    batch.update_request(RequestUpdate(n=k, outcome=BODY, settled=True, reply_open=True, rev=rev))
+    batch.update_request(RequestUpdate(n=k, outcome=REPLY, reply_open=True, rev=rev))
     batch.update_change(
         ChangeUpdate(
-            n=k, state="settled", epoch=1, cmd_seq=rev, after=VALUE, outcome="applied", seq=rev, settled_at_us=k
+            n=k, state="settled", epoch=1, cmd_seq=rev, after=True, outcome="applied", seq=rev, settled_at_us=k
         )
     )
     topic = "config/GRAVITY_VECTOR_CHANGED"
-    batch.add_event(EventRow(arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=k, topic=topic, body=BODY))
+    parts = EventParts("GRAVITY_VECTOR_CHANGED", "applied", "applied", before=True, after=True, slotted=True)
+    batch.add_event(EventRow(n=k, arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=k, topic=topic, parts=parts))
     batch.audit(ENTRY)
 
 
 def publish(batch: Batch, k: int) -> None:
     """Marks of what the MQTT server took."""
-    batch.reply_published(k)
     batch.published(*_place(k))
 
 
@@ -90,8 +90,12 @@ def _place(k: int) -> tuple[str, int]:
 
 
 def _arm(batch: Batch, arm: str, rev: int) -> None:
-    batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev, cmd_seq=rev, adopted=True, description=DESCRIPTION))
-    batch.put_item(ItemRow(arm=arm, key="gravity_vector", desired=VALUE, desired_rev=rev, last_rev=rev, reported=VALUE))
+    batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev, cmd_seq=rev, adopted=True, description=DESCRIPTION, heads=HEADS))
+    batch.put_item(
+        ItemRow(
+            arm=arm, key="gravity_vector", desired=VALUE, desired_rev=rev, last_rev=rev, reported=VALUE, set_by=SET_BY
+        )
+    )  # fmt: skip
 
 
 def run(writer: Writer, first: int, count: int, size: int) -> list[tuple[float, float]]:
@@ -133,6 +137,23 @@ def main() -> None:
             )
         writer.close()
         known(Path(name), first - 1)
+        for size, count in ((1, 300), (32, 3_200), (64, 6_400)):
+            print(f"group {size:4}: {written(Path(name), size, count):5.1f} KiB written a change")
+
+
+def written(directory: Path, size: int, count: int) -> float:
+    """KiB of the write-ahead log that a change makes in a new store."""
+    path = directory / f"written-{size}.sqlite3"
+    connection = connect(path)
+    migrate(connection, path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+    writer = Writer(connection, own_anchor(connection))
+    writer.begin({f"arm{at}": DESCRIPTION for at in range(ARMS)}, ())
+    run(writer, 1, count, size)
+    log = path.with_name(f"{path.name}-wal").stat().st_size
+    writer.close()
+    return log / count / 1024
 
 
 def known(directory: Path, highest: int) -> None:

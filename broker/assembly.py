@@ -71,7 +71,7 @@ def ledger_of(
     )  # fmt: skip
     ledger = Ledger(
         store=store, clock=clock, epoch=epoch, outbox=outbox, documents=documents, notices=notices,
-        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_change=loaded.next_change_n,
+        principals=Principals(store, loaded.principals), topics=topics, codec=codec, next_n=loaded.next_n,
         counters=counters, traffic=(traffic := Traffic(store, clock.monotonic, settings.clients)),
     )  # fmt: skip
     outbox.on_published = traffic.published
@@ -189,7 +189,7 @@ def acceptance_of(
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
-        settings=settings, topics=topics, next_request=loaded.next_request_n,
+        settings=settings, topics=topics,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

@@ -54,6 +54,7 @@ def restore_arm(session: ArmSession, row: ArmRow, epoch: int) -> None:
     state.read_at_us, state.mode_seen_at_us = row.read_at_us, row.mode_seen_at_us
     session.cmd_seq, session.published_seq, session.sent = row.cmd_seq, row.published_seq, (epoch, row.cmd_seq)
     session.serial, session.description = row.serial, row.description
+    session.heads = msgspec.json.decode(row.heads, type=dict[str, int])
     if row.description:
         state.description, state.described_at_us = unpack_description(row.description)
 
@@ -95,9 +96,6 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -
     _restore_rows(sessions, damages, loaded.arms, partial(_restore_known, loaded), "arm")
     _restore_rows(sessions, damages, loaded.items, restore_item, "item")
     _restore_rows(sessions, damages, loaded.firsts, _restore_first, "first_value")
-    for (arm_id, topic), seq in loaded.topic_heads.items():
-        if (session := sessions.get(arm_id)) is not None:
-            session.heads[topic] = seq
     for session in sessions.values():
         if damaged := loaded.meta.get(DAMAGED + session.arm):
             hold(session, damaged)
@@ -125,7 +123,7 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     expires = ledger.clock.deadline(row.expires_us)
     begun = row.state in (ChangeState.WRITING, ChangeState.UNKNOWN)
     known: dict[str, Any] = {
-        "n": row.n, "request_n": row.request_n, "rev": row.rev, "slot": (row.key, row.mode),
+        "n": row.n, "request_n": 0 if request is None else row.n, "rev": row.rev, "slot": (row.key, row.mode),
         "loosening": row.loosening, "unchanged": row.rev == 0, "author": Author(row.user, row.conn, row.proven),
         "request_id": row.request_id, "method": row.method, "reason": row.reason, "expires": expires,
         "at_us": row.at_us, "phase": Phase.WRITING if begun else Phase.ACCEPTED, "epoch": row.epoch,
@@ -151,6 +149,25 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     return job
 
 
+def _desire_again(session: ArmSession, job: ChangeJob) -> None:
+    """What a change asks for is desired, and its numbers are taken, whether or not the arm's rows say so yet.
+
+    A slot's row that is newer than the change says what became of it.
+    """
+    state = session.state
+    state.rev, session.cmd_seq = max(state.rev, job.rev), max(session.cmd_seq, job.cmd_seq)
+    session.sent = max(session.sent, (session.sent[0], session.cmd_seq))
+    for slot in job.places:
+        if not job.rev or slot not in state.desired or job.rev <= state.last_rev.get(slot, 0):
+            continue
+        state.last_rev[slot] = state.desired_rev[slot] = job.rev
+        if isinstance(job, RestoreJob):
+            continue
+        if job.wanted is not None:
+            state.desired[slot] = job.wanted
+        state.desired_by[slot] = session.setter_of(job, state.desired[slot]) if job.wanted is None else job.setter
+
+
 def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
     """The parameters that a request named, as far as they differ from what it was decided upon; None for others."""
     if not isinstance(job.wanted, JointParameterMap):
@@ -172,7 +189,7 @@ def requeue(
         if session is None or (row.key not in ITEMS and row.verb != RESTORE):
             continue
         try:
-            job = _job(session, row, requests.get(row.request_n), ledger)
+            job = _job(session, row, requests.get(row.n), ledger)
         except UNUSABLE as error:
             damages.distrust(session, Damage("change", row.arm, str(row.n), f"it cannot be used: {error}"))
             over = ChangeUpdate(n=row.n, state=ChangeState.SETTLED, outcome=ENDED)
@@ -181,6 +198,7 @@ def requeue(
         state = session.state
         if job.wanted is not None:
             job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, row.before)
+        _desire_again(session, job)
         session.count_in(job)
         if job.request_n:
             settler.unsettled[job.request_n] = job
@@ -205,19 +223,25 @@ def requeue(
 def publish_again(
     sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, replies: Replies, damages: Damages
 ) -> None:
-    """Events and replies that the MQTT server may not have, before anything new."""
+    """Events and replies that the MQTT server may not have, before anything new, as many at once as it takes.
+
+    Those of a change go together, the reply first.
+    """
+
+    def give(request: RequestRow, *, mark: bool) -> None:
+        address = Address(request.address, request.correlation, request.codec)
+        try:
+            reply = from_outcome(request.outcome, request.method)
+        except UNUSABLE as error:
+            damages.tell(Damage("job", request.arm, request.id, f"it cannot be used: {error}"))
+            return
+        replies.give(address, reply, request.n if mark else 0, request.outcome)
+
+    absent = {row.arm: row.published_seq for row in loaded.arms if row.arm not in sessions}
+    ledger.backfill.owe(give, absent)
     for session in sessions.values():
         ledger.backfill.begin(session)
     ledger.backfill.feed()
-    for request in loaded.open_requests:
-        if request.reply_open and request.outcome:
-            address = Address(request.address, request.correlation, request.codec)
-            try:
-                reply = from_outcome(request.outcome, request.method)
-            except UNUSABLE as error:
-                damages.tell(Damage("request", request.arm, request.id, f"it cannot be used: {error}"))
-                continue
-            replies.give(address, reply, request.n, request.outcome)
 
 
 def tell_renamed(
@@ -239,7 +263,5 @@ def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:
     loaded.items[:] = [row for row in loaded.items if row.arm not in sessions]
     loaded.firsts[:] = [row for row in loaded.firsts if row.arm not in sessions]
     loaded.open_changes[:] = [row for row in loaded.open_changes if row.arm not in sessions]
-    open_requests = {change.request_n for change in loaded.open_changes}
-    loaded.open_requests[:] = [row for row in loaded.open_requests if row.n in open_requests]
-    for key in [key for key in loaded.topic_heads if key[0] in sessions]:
-        del loaded.topic_heads[key]
+    open_changes = {change.n for change in loaded.open_changes}
+    loaded.open_requests[:] = [row for row in loaded.open_requests if row.n in open_changes]

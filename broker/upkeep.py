@@ -77,5 +77,5 @@ async def each_hour(store: Store, clock: Clock, readback: ReadBack) -> None:
         if hour % SCRUB_HOURS == 0:
             store.scrub()
         purged = await store.purge(*clock.for_deleting())
-        log.info("purged", requests=purged.requests, events=purged.events, changes=purged.changes)
+        log.info("purged", forgotten=purged.forgotten, removed=purged.removed)
         readback.ask()

@@ -11,8 +11,8 @@ from broker.clock import Clock
 from broker.store.audit_check import Report, entries, verify
 from broker.store.digest import AUDIT_START
 from broker.store.errors import StoreError, StoreLockedError
-from broker.store.statements import AuditHead
 from broker.store.store import FILE, UNREADABLE, Store, vacuum
+from broker.store.tables import AuditHead
 
 
 def verified(directory: Path, head: str) -> Exit:

@@ -68,7 +68,6 @@ class Acceptor:
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
-        next_request: int,
     ) -> None:
         self._acks = acks
         self._ledger, self._replies, self._settler = ledger, replies, settler
@@ -78,7 +77,6 @@ class Acceptor:
         self._sessions = sessions
         self.follow(settings)
         self._topics = topics
-        self._next_request = next_request
         self._open: deque[list[Arrival]] = deque()
         """Decided, but not committed yet; by the batch that they wait for, oldest first."""
         self._batch: Batch | None = None
@@ -269,8 +267,7 @@ class Acceptor:
         self._ledger.after_commit(partial(self._replies.give, arrival.address(self._topics), reply))
 
     def _request_row(self, arrival: Arrival) -> RequestRow:
-        number = self._next_request
-        self._next_request += 1
+        number = self._ledger.new_change()
         address = arrival.address(self._topics)
         topic = arrival.topic
         return RequestRow(
@@ -311,7 +308,7 @@ class Acceptor:
         row = self._request_row(arrival)
         address = arrival.address(self._topics)
         expires = self._ledger.clock.deadline(expires_us)
-        job = job_of(request, outcome, n=self._ledger.new_change(), request_n=row.n, expires=expires)
+        job = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
         job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

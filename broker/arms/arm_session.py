@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from broker.arms.jobs import ChangeJob, Job, Phase
-from broker.store.rows import ArmRow
+from broker.blobs import pack, pack_setters
+from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
@@ -15,6 +18,8 @@ from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
 from schema.arms import Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message
+
+encode_heads = msgspec.json.Encoder().encode
 
 
 class Found(NamedTuple):
@@ -102,6 +107,22 @@ class ArmSession:
             description=self.description,
             read_at_us=state.read_at_us,
             mode_seen_at_us=state.mode_seen_at_us,
+            heads=encode_heads(self.heads),
+        )
+
+    def item_row(self, key: tuple[str, str, int]) -> ItemRow:
+        """The row of one slot as it stands."""
+        state, (arm, item, mode) = self.state, key
+        slot = (item, mode)
+        return ItemRow(
+            arm=arm,
+            key=item,
+            mode=mode,
+            desired=pack(state.desired[slot]),
+            desired_rev=state.desired_rev.get(slot, 0),
+            last_rev=state.last_rev.get(slot, 0),
+            reported=pack(state.reported[slot]),
+            set_by=pack_setters(state.desired_by.get(slot, NOBODY), state.reported_by.get(slot, NOBODY)),
         )
 
     def setter_of(self, job: ChangeJob, value: Message) -> Setter:
@@ -111,7 +132,7 @@ class ArmSession:
         return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
 
     def desire_anew(self, slots: Iterable[Slot]) -> int:
-        """Let what is desired of some slots come from one new revision, whatever it will be; the caller stores it."""
+        """Let what is desired of some slots come from one new revision, whatever it will be."""
         state = self.state
         state.rev += 1
         for slot in slots:

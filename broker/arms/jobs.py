@@ -77,6 +77,8 @@ class ChangeJob:
     warnings: tuple[Warned, ...] = ()
     expires: float = 0.0
     at_us: int = 0
+    kept: tuple[bytes | None, bytes | None] | None = None
+    """What this run stored of what was there before it, and of its value, when it was accepted."""
     since: float = 0.0
     """When this run accepted it, on the monotonic clock."""
     trace: str = ""
@@ -123,6 +125,8 @@ class ChangeJob:
     """Why it is not sent any more, whatever the arm has; empty otherwise. It ends as what is read back."""
     fatal_reads: int = 0
     """How often the service ended while it read back a change that was given up."""
+    reply_follows: bool = False
+    """Whether its last reply is published behind its event: both are marked as published with the reply."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
     waiters: list[Waiter] = field(default_factory=list)

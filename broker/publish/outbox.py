@@ -173,7 +173,8 @@ class Outbox:
         await self._idle.wait()
 
     def close(self) -> None:
-        """Publish nothing more: what is not marked is sent again by the next start."""
+        """Mark what was taken, and publish nothing more: what is not marked is sent again by the next start."""
+        self._sweep()
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

@@ -60,12 +60,13 @@ class Administration:
     ) -> None:
         """Tell that something changed, from what to what."""
         item = _ITEM_OF.get(event, ARM_ITEM)
+        number = self._ledger.new_change()
         told = self._ledger.emit(
             session, event, cause="applied", stage=Stage.APPLIED, by=by, rev=session.state.rev,
             change=EventChange(item, before=before, after=after), request_id=asked.request_id, reason=asked.reason,
-            trace=asked.trace,
+            trace=asked.trace, number=number,
         )  # fmt: skip
-        self._log(session, item, by, asked, "applied", told.seq, (before, after))
+        self._log(session, item, by, asked, "applied", (number, told.seq), (before, after))
         log.info(
             "administered", arm=session.arm, what=event.value, by=_name(by), before=before, after=after,
             reason=asked.reason,
@@ -73,12 +74,13 @@ class Administration:
 
     def denied(self, session: ArmSession, by: Author, asked: Asked, denied: Denied) -> None:
         """Tell that requests were refused because their sender may not do that; the reason tells of the last one."""
+        number = self._ledger.new_change()
         told = self._ledger.emit(
             session, AdminEvent.REQUEST_DENIED, cause="refused", stage=Stage.REFUSED, by=by, rev=session.state.rev,
-            request_id=asked.request_id, reason=asked.reason, denied=denied,
+            request_id=asked.request_id, reason=asked.reason, denied=denied, number=number,
         )  # fmt: skip
         item = _ITEM_ASKED.get(asked.method, ARM_ITEM)
-        self._log(session, item, by, asked, "refused", told.seq, (None, None))
+        self._log(session, item, by, asked, "refused", (number, told.seq), (None, None))
         log.warning(
             "request_denied", arm=session.arm, by=_name(by), kind=denied.kind, count=denied.count, method=asked.method,
             why=asked.reason,
@@ -91,12 +93,15 @@ class Administration:
         by: Author,
         asked: Asked,
         outcome: str,
-        seq: int,
+        numbers: tuple[int, int],
         values: tuple[Plain, Plain],
     ) -> None:
-        """An entry of the history; it stands at the arm's present revision, as it takes none."""
+        """An entry of the history; it stands at the arm's present revision, as it takes none.
+
+        `numbers`: its own, and the seq of its event.
+        """
         ledger, (before, after) = self._ledger, map(_packed, values)
-        now_us, number = ledger.clock.now_us(), ledger.new_change()
+        now_us, (number, seq) = ledger.clock.now_us(), numbers
         ledger.store.batch.add_change(
             ChangeRow(
                 n=number, arm=session.arm, rev=max(session.state.rev, 1), verb=item, key=item, mode=0, before=before,

@@ -8,7 +8,7 @@ import msgspec
 from broker import logs
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase, RestoreJob
-from broker.blobs import pack, pack_setters
+from broker.blobs import pack
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.publish.documents import Documents
@@ -16,25 +16,19 @@ from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import event_shortener
 from broker.record.backfill import Backfill
-from broker.record.event_parts import known_mode
+from broker.record.event_bodies import EventBodies, parts_of
 from broker.record.principals import Principals
 from broker.record.traffic import Traffic
-from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow, ItemRow
+from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow
 from broker.store.store import Store
 from broker.topics import Topics
 from handlers.state.arm_state import HandleEntry
-from handlers.state.provenance import NOBODY, Setter
+from handlers.state.provenance import Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Denied, Event, EventChange
-from schema.events import CONTROL_MODE_CHANGED, EVENTS, EventClass, event_topic
-from schema.messages import (
-    ControlConfigurationNotification,
-    ControlModeNotification,
-    Message,
-    Timestamp,
-)
+from schema.events import EventClass, event_topic
+from schema.messages import Message
 
 _MICRO = 1_000_000
 RESTORE = "restore"
@@ -56,7 +50,7 @@ class Ledger:
         principals: Principals,
         topics: Topics,
         codec: Codec,
-        next_change: int,
+        next_n: int,
         counters: Counters,
         traffic: Traffic,
     ) -> None:
@@ -67,10 +61,11 @@ class Ledger:
         self.documents = documents
         self.notices = notices
         self.counters, self.traffic = counters, traffic
-        self._principals = principals
+        self._bodies = EventBodies(principals, codec)
         self._topics = topics
         self._codec = codec
-        self._next_change = next_change
+        self._next_n = next_n
+        store.body_of = self._bodies.stored
         self.backfill = Backfill(store, outbox, self.publish_again)
 
     def after_commit(self, callback: Callable[[], None]) -> None:
@@ -86,33 +81,24 @@ class Ledger:
         self.store.batch.audit(msgspec.json.encode(entry))
 
     def new_change(self) -> int:
-        """The number of a new change."""
-        number = self._next_change
-        self._next_change += 1
+        """The number of a new job: a request with its change, or a change or event that nobody asked for."""
+        number = self._next_n
+        self._next_n += 1
         return number
 
     def put_slot(self, session: ArmSession, slot: Slot) -> None:
-        """Store a slot as it stands."""
-        state = session.state
-        self.store.batch.put_item(
-            ItemRow(
-                arm=state.arm,
-                key=slot[0],
-                mode=slot[1],
-                desired=pack(state.desired[slot]),
-                desired_rev=state.desired_rev.get(slot, 0),
-                last_rev=state.last_rev.get(slot, 0),
-                reported=pack(state.reported[slot]),
-                set_by=pack_setters(state.desired_by.get(slot, NOBODY), state.reported_by.get(slot, NOBODY)),
-            )
-        )
+        """Store a slot as it stands when everything that goes with it is done."""
+        self.store.batch.slot_changed((session.arm, *slot), session.item_row)
 
     def put_arm(self, session: ArmSession) -> None:
-        """Store an arm's counters as they stand."""
-        self.store.batch.put_arm(session.row())
+        """Store an arm's counters as they stand when everything that goes with them is done."""
+        self.store.batch.arm_changed(session.arm, session.row)
 
     def desire(self, session: ArmSession, slot: Slot, value: Message | None, setter: Setter) -> int:
-        """Give a slot a new desired value (None: a later wish stays) in a new revision; the caller stores both."""
+        """Give a slot a new desired value (None: a later wish stays) in a new revision.
+
+        Of a change that is accepted its own row says so until it ends; for others the caller stores the slot.
+        """
         state = session.state
         state.rev += 1
         state.last_rev[slot] = state.rev
@@ -130,19 +116,19 @@ class Ledger:
         job.before = session.state.reported.get(job.slot)
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
-        """Store a new change as it stands."""
+        """Store a new change as it stands; until it ends that stands for the slot and the arm, too."""
         reported = session.state.reported.get(job.slot)
+        job.kept = before, after = pack(reported) if reported is not None else None, job.record
         self.store.batch.add_change(
             ChangeRow(
                 n=job.n,
-                request_n=job.request_n,
                 arm=session.arm,
                 rev=job.rev,
                 verb=RESTORE if isinstance(job, RestoreJob) else job.verb.value,
                 key=job.slot[0],
                 mode=job.slot[1],
-                before=pack(reported) if reported is not None else None,
-                after=job.record,
+                before=before,
+                after=after,
                 state=state_of(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
@@ -164,16 +150,33 @@ class Ledger:
             return 0
         return self.clock.now_us() + int((job.expires - self.clock.monotonic()) * _MICRO)
 
+    def reopen_change(self, session: ArmSession, job: ChangeJob) -> None:
+        """Store that a change takes a revision after all."""
+        reported = session.state.reported.get(job.slot)
+        before = pack(reported) if reported is not None else None
+        job.kept = (before, job.record) if job.kept is None else (before, job.kept[1])
+        self.store.batch.reopen_change(job.n, job.rev, before)
+        self.put_slot(session, job.slot)
+        self.update_change(job, ChangeState.ACCEPTED)
+
+    def end_change(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+        """Store the end of a change, with its slots as they stand."""
+        for slot in job.places:
+            if slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
+                self.put_slot(session, slot)
+        self.put_arm(session)
+        self.update_change(job, ChangeState.SETTLED, outcome, seq)
+
     def update_change(self, job: ChangeJob, state: ChangeState, outcome: str = "", seq: int = 0) -> None:
         """Store how far a change got."""
-        settled = state is ChangeState.SETTLED
+        settled, after = state is ChangeState.SETTLED, job.record
         self.store.batch.update_change(
             ChangeUpdate(
                 n=job.n,
                 state=state,
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
-                after=job.record,
+                after=True if job.kept is not None and after == job.kept[1] else after,
                 outcome=outcome,
                 seq=seq,
                 settled_at_us=self.clock.now_us() if settled else 0,
@@ -181,10 +184,14 @@ class Ledger:
         )
 
     def log_revision(
-        self, session: ArmSession, slot: Slot, before: Message, author: Author, method: str, outcome: str, seq: int = 0
-    ) -> None:
+        self, session: ArmSession, slot: Slot, before: Message, author: Author, method: str, outcome: str,
+        told: Event | None = None, number: int = 0,
+    ) -> None:  # fmt: skip
         """Store a settled change that no queue carried: a foreign one, or a return to what was reported."""
-        now_us, number = self.clock.now_us(), self.new_change()
+        now_us, number = self.clock.now_us(), number or self.new_change()
+        seq = told.seq if told is not None else 0
+        self.put_slot(session, slot)
+        self.put_arm(session)
         after = session.state.reported[slot] if outcome == "foreign" else session.state.desired[slot]
         self.store.batch.add_change(
             ChangeRow(
@@ -215,8 +222,13 @@ class Ledger:
         to: HandleEntry | None = None,
         denied: Denied | None = None,
         trace: str = "",
+        number: int = 0,
+        of: ChangeJob | None = None,
     ) -> Event:
-        """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone."""
+        """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone.
+
+        `number` is that of its change, if it has one; of a change `of` a job its body is made whenever it is read.
+        """
         state = session.state
         state.seq += 1
         below = event_topic(name)
@@ -224,21 +236,25 @@ class Ledger:
         at_us = self.clock.now_us()
         event = Event(
             arm=state.arm, epoch=self.epoch, seq=state.seq, prev=prev, rev=rev, at_us=at_us, cause=cause, stage=stage,
-            by=by, event=name, request_id=request_id, notification=self._notification(name, at_us, by, mode),
+            by=by, event=name, request_id=request_id, notification=self._bodies.notification(name, at_us, by, mode),
             change=change, reason=reason, denied=denied,
         )  # fmt: skip
         body = self._codec.encode_event(event)
-        batch = self.store.batch
-        row = EventRow(
-            arm=state.arm, seq=state.seq, epoch=self.epoch, prev=prev, rev=rev, at_us=at_us, topic=below, body=body
-        )
-        batch.add_event(row)
+        self.store.batch.add_event(self._row(event, below, body, mode, number, of))
         self.put_arm(session)
-        if to is None:
-            batch.on_commit(partial(self._publish, session, event, below, body, trace))
-        else:
-            batch.on_commit(partial(self._last_notice, session, event, to))
+        tell = partial(self._publish, session, event, below, body, trace, of)
+        self.store.batch.on_commit(tell if to is None else partial(self._last_notice, session, event, to))
         return event
+
+    def _row(
+        self, event: Event, below: str, body: bytes, mode: int | None, number: int, of: ChangeJob | None
+    ) -> EventRow:
+        parts = None if of is None else parts_of(event, mode, of)
+        return EventRow(
+            n=of.n if of is not None else number or self.new_change(), arm=event.arm, seq=event.seq, prev=event.prev,
+            epoch=event.epoch, rev=event.rev, at_us=event.at_us, topic=below, body=body if of is None else b"",
+            parts=parts,
+        )  # fmt: skip
 
     def _last_notice(self, session: ArmSession, event: Event, entry: HandleEntry) -> None:
         """Not marked as published: that would mark the events before it, too."""
@@ -257,42 +273,33 @@ class Ledger:
         self.notices.send_stored(row)
         self._send(session, row.seq, row.topic, row.body)
 
-    def _publish(self, session: ArmSession, event: Event, below: str, body: bytes, trace: str) -> None:
+    def _publish(
+        self, session: ArmSession, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
+    ) -> None:
         logs.info("change", _told(event))
         if self.backfill.takes(session, event.seq):
             return
         self.notices.send(event, below, trace)
-        self._send(session, event.seq, below, body, trace)
+        self._send(session, event.seq, below, body, trace, marks=of is None or not of.reply_follows)
 
-    def _send(self, session: ArmSession, seq: int, below: str, body: bytes, trace: str = "") -> None:
+    def _send(
+        self, session: ArmSession, seq: int, below: str, body: bytes, trace: str = "", *, marks: bool = True
+    ) -> None:
         self.outbox.send(
             Publication(
                 self._topics.event(session.arm, below),
                 body,
                 self._codec.content_type,
-                done=partial(self._published, session, seq),
+                done=partial(self.published, session, seq) if marks else None,
                 shorten=event_shortener(body),
                 trace=trace,
             )
         )
 
-    def _published(self, session: ArmSession, seq: int) -> None:
+    def published(self, session: ArmSession, seq: int) -> None:
+        """The MQTT server took an event, and the reply that follows it if there is one."""
         session.published_seq = seq
-        self.store.batch.published(session.arm, seq)
-        self.store.flush_later()
-
-    def _notification(self, name: str, at_us: int, by: Author, mode: int | None) -> Message | None:
-        """The Kinova message of an event; None for our own events."""
-        row = EVENTS.get(name)
-        number = row.number if row is not None else int(name)
-        if number is None and name != CONTROL_MODE_CHANGED:
-            return None
-        user, connection = self._principals.of(by)
-        stamp = Timestamp(*divmod(at_us, _MICRO))
-        if number is None:
-            return ControlModeNotification(known_mode(mode or 0), stamp, user, connection)
-        event = ControlConfigurationEvent(number) if row is not None else number
-        return ControlConfigurationNotification(event, stamp, user, connection)
+        self.store.published(session.arm, seq)
 
 
 def _told(event: Event) -> dict[str, object]:

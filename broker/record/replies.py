@@ -1,5 +1,6 @@
 """Replies: built, remembered, addressed, and found again for a repeat."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -123,6 +124,18 @@ class Replies:
 
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
+        self._send(address, reply, payload, partial(self._taken, request_n) if request_n else None)
+
+    def _give_behind_event(self, session: ArmSession, address: Address, reply: Reply, payload: bytes | None) -> None:
+        """The last reply of a change: where its event was just given, the arm is marked once both are taken.
+
+        Where that waits in the store it is published, and marked, behind the reply.
+        """
+        given = session.given_seq >= reply.seq
+        done = partial(self._ledger.published, session, reply.seq) if given else None
+        self._send(address, reply, payload, done)
+
+    def _send(self, address: Address, reply: Reply, payload: bytes | None, done: Callable[[], None] | None) -> None:
         self._gave(address.user)
         self._ledger.traffic.answered(reply, address.codec, address.user)
         codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address)
@@ -137,7 +150,7 @@ class Replies:
                 codec.content_type,
                 address.correlation,
                 EXPIRY_S,
-                done=partial(self._taken, request_n) if request_n else None,
+                done=done,
                 shorten=None if wants_short else partial(fit, reply, codec, error_body),
                 trace=address.trace,
             )
@@ -203,20 +216,21 @@ class Replies:
         rev = job.rev or session.state.desired_rev.get(job.slot, 0)
         if job.request_n:
             self._ledger.store.batch.update_request(
-                RequestUpdate(n=job.request_n, outcome=outcome, settled=settled, reply_open=owed, rev=rev)
+                RequestUpdate(n=job.request_n, outcome=outcome, reply_open=owed, rev=rev)
             )
         if first is not None:
-            self._ledger.store.batch.on_commit(
-                partial(self._give_to, first, self._for_waiter(first, reply), None if first.warnings else outcome)
-            )
+            payload = None if first.warnings else outcome
+            given = (first.address, self._for_waiter(first, reply))
+            if settled:
+                job.reply_follows = True
+                self._ledger.store.batch.on_commit(partial(self._give_behind_event, session, *given, payload))
+            else:
+                self._ledger.store.batch.on_commit(partial(self.give, *given, job.request_n, payload))
         for waiter in waiters:
             if not waiter.request_n:
                 self._ledger.store.batch.on_commit(
-                    partial(self._give_to, waiter, self._repeat(session, waiter, reply, rev), None)
+                    partial(self.give, waiter.address, self._repeat(session, waiter, reply, rev))
                 )
-
-    def _give_to(self, waiter: Waiter, reply: Reply, payload: bytes | None) -> None:
-        self.give(waiter.address, reply, waiter.request_n, payload)
 
     def _for_waiter(self, waiter: Waiter, reply: Reply) -> Reply:
         return msgspec.structs.replace(reply, warnings=reply.warnings + waiter.warnings) if waiter.warnings else reply

@@ -11,7 +11,6 @@ from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.rebase import rebase
-from broker.store.rows import ChangeState
 from broker.timers import Timers
 from handlers.items.settling import Ending, equal
 from handlers.rpc_table import RPC_TABLE
@@ -68,7 +67,6 @@ class Endings:
                 state.desired[slot], state.desired_by[slot] = read, job.setter
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
-        self._ledger.put_slot(session, slot)
         cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
         event = self._ledger.emit(
             session,
@@ -82,6 +80,7 @@ class Endings:
             trace=job.trace,
             reason=job.reason,
             mode=mode_of(read),
+            of=job,
         )
         self.settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
         reply = self._replies.change_reply(
@@ -105,9 +104,6 @@ class Endings:
         self.return_desired(session, job)
         if cause != SUPERSEDED:
             self._rebase_newer(session, job)
-        for place in job.places:
-            if place in state.reported:  # a damaged slot is unknown before ConfirmArm
-                self._ledger.put_slot(session, place)
         is_mode = slot[0] == MODE_KEY
         event = self._ledger.emit(
             session,
@@ -120,6 +116,7 @@ class Endings:
             request_id=job.request_id,
             trace=job.trace,
             reason=error.message,
+            of=job,
         )
         self.settled(session, job, cause, event.seq)
         reply = self._replies.change_reply(
@@ -147,7 +144,7 @@ class Endings:
         state.reported_by[slot] = set_by(stamp, read, before, state.reported_by.get(slot, NOBODY))
         if slot[0] == MODE_KEY:
             session.mode_by = by
-        self._ledger.put_slot(session, slot)
+        number = self._ledger.new_change()
         event = self._ledger.emit(
             session,
             ITEMS[slot[0]].event_name,
@@ -157,8 +154,9 @@ class Endings:
             rev=state.rev,
             change=event_change(slot, before, read),
             mode=mode_of(read),
+            number=number,
         )
-        self._ledger.log_revision(session, slot, before, by, "", "foreign", event.seq)
+        self._ledger.log_revision(session, slot, before, by, "", "foreign", event, number)
         self.changed(session, slot)
         self.on_foreign(session)
 
@@ -196,7 +194,7 @@ class Endings:
         session.count_out(job)
         self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)
-        self._ledger.update_change(job, ChangeState.SETTLED, outcome, seq)
+        self._ledger.end_change(session, job, outcome, seq)
         self._ledger.audit(
             at=self._ledger.clock.now_us(),
             request=job.request_id,

@@ -126,8 +126,6 @@ class Restoring:
         error = shortfall(session.state, job.outcomes)
         restored = error is None or not RESTORED.isdisjoint({*job.outcomes.values()} - {UNCHANGED})
         self._endings.return_desired(session, job)
-        for slot in job.targets:
-            self._ledger.put_slot(session, slot)
         event = self._ledger.emit(
             session,
             FACTORY_RESTORED if restored else CHANGE_NOT_APPLIED,
@@ -138,6 +136,7 @@ class Restoring:
             request_id=job.request_id,
             trace=job.trace,
             reason=job.reason if error is None else error.message,
+            of=job,
         )
         self._endings.settled(session, job, "applied" if error is None else "refused", event.seq)
         stage = Stage.APPLIED if error is None else Stage.REFUSED

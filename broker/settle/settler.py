@@ -73,7 +73,7 @@ class Settler:
     def admit(
         self, session: ArmSession, job: ChangeJob, row: RequestRow | None = None, waiter: Waiter | None = None
     ) -> None:
-        """Commit 1: request, change, slot and arm; then the change may begin, waits, or is in force already.
+        """Commit 1: request and change; then the change may begin, waits, or is in force already.
 
         A change without a request is our own.
         """
@@ -120,9 +120,6 @@ class Settler:
 
     def _write_down(self, session: ArmSession, job: ChangeJob) -> None:
         self._ledger.add_change(session, job)
-        for slot in job.places:
-            self._ledger.put_slot(session, slot)
-        self._ledger.put_arm(session)
         self._ledger.audit(
             at=job.at_us, request=job.request_id, arm=session.arm, method=job.method, rev=job.rev, decision="accepted"
         )
@@ -285,10 +282,8 @@ class Settler:
         job.setter = session.setter_of(job, wanted)
         job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
         session.await_reading(job, wanted)
-        self._ledger.put_slot(session, job.slot)
-        self._ledger.update_change(job, ChangeState.SETTLED, "reopened")
-        job.n, job.phase = self._ledger.new_change(), Phase.ACCEPTED
-        self._ledger.add_change(session, job)
+        job.phase = Phase.ACCEPTED
+        self._ledger.reopen_change(session, job)
         if not self.parking.barred(session, job):
             await self._carry_out(session, job)
 
@@ -354,7 +349,6 @@ class Settler:
     def _mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
         self._ledger.mark_writing(session, job)
         self._ledger.update_change(job, ChangeState.WRITING)
-        self._ledger.put_arm(session)
 
     def pending_max_age(self, max_age_us: int) -> None:
         """How old a loosening may be from now on when its arm returns."""

@@ -16,20 +16,18 @@ from typing import Any
 import msgspec
 
 from broker.store import meta_keys
-from broker.store.audit import archived, archived_text
+from broker.store.audit import Chain, Entry, Row, archived, archived_text
 from broker.store.digest import digest
 from broker.store.errors import StoreBrokenError
 from broker.store.schema import connect_reader, sync_directory
-from broker.store.statements import AuditHead
+from broker.store.tables import AuditHead
 
 DIRECTORY = "audit"
 """Where archives lie in the store's directory."""
 PAGE = 1_000
 """Entries read or removed at once."""
-_ENTRIES = "SELECT n, prev, entry, hash FROM audit WHERE n > ? ORDER BY n LIMIT ?"
+_ROWS = "SELECT n, prev, entries, hash FROM audit WHERE n > ? ORDER BY n LIMIT ?"
 _encode = msgspec.json.encode
-Row = tuple[int, bytes, bytes, bytes]
-"""Number, hash before, entry, hash."""
 
 
 class _At(msgspec.Struct):
@@ -45,11 +43,12 @@ def month_of(entry: bytes) -> str:
         return ""
 
 
-def entries_after(connection: sqlite3.Connection, after: int) -> Iterator[Row]:
-    """The entries of the file above a number, in order."""
-    while rows := connection.execute(_ENTRIES, (after, PAGE)).fetchall():
-        for n, prev, entry, said in rows:
-            yield n, bytes(prev), bytes(entry), bytes(said)
+def rows_after(connection: sqlite3.Connection, after: int) -> Iterator[Row]:
+    """The rows of the file above a number, in order."""
+    while rows := connection.execute(_ROWS, (after, PAGE)).fetchall():
+        for n, *blobs in rows:
+            prev, entries, said = map(bytes, blobs)
+            yield n, prev, entries, said
         after = rows[-1][0]
 
 
@@ -74,28 +73,37 @@ def write_archives(path: Path, now_us: int) -> AuditHead | None:
     present = month_of(_encode({"at": now_us}))
     last: AuditHead | None = None
     with closing(connect_reader(path)) as connection:
-        rows = entries_after(connection, archived(connection).n)
+        head = archived(connection)
+        chain = Chain(head)
+        rows = (chain.row(row)[0] for row in rows_after(connection, head.n))
         row = next(rows, None)
-        month = month_of(row[2]) if row is not None else ""
+        month = month_of(row[0].entry) if row is not None else ""
         while row is not None and month < present:
             row, last = _write_month(path.parent / DIRECTORY, month, row, rows)
-            month = (month_of(row[2]) or month) if row is not None else ""
+            month = (month_of(row[0].entry) or month) if row is not None else ""
     return last
 
 
-def _write_month(directory: Path, month: str, row: Row, rows: Iterator[Row]) -> tuple[Row | None, AuditHead]:
-    """Write the entries of one month, beginning with `row`; the first that is of another one, and the last of it."""
+def _write_month(
+    directory: Path, month: str, row: list[Entry], rows: Iterator[list[Entry]]
+) -> tuple[list[Entry] | None, AuditHead]:
+    """Write the rows of one month, beginning with `row`; the first that is of another one, and the last entry.
+
+    The first entry of a row tells its month.
+    """
     directory.mkdir(mode=0o700, exist_ok=True)
-    target = directory / f"{month or 'undated'}-{row[0]:012d}.jsonl"
+    first = row[0]
+    target = directory / f"{month or 'undated'}-{first.n:012d}.jsonl"
     draft = target.with_suffix(".new")
-    after: Row | None = row
+    after: list[Entry] | None = row
     head, count = AuditHead(0, b""), 0
     with draft.open("wb") as file:
-        file.write(_encode({"armbroker_audit": 1, "first": row[0], "prev": row[1].hex()}) + b"\n")
-        while after is not None and month_of(after[2]) in ("", month):
-            n, _, entry, said = after
-            file.write(line_of(n, entry, said))
-            head, count, after = AuditHead(n, said), count + 1, next(rows, None)
+        file.write(_encode({"armbroker_audit": 1, "first": first.n, "prev": first.prev.hex()}) + b"\n")
+        while after is not None and month_of(after[0].entry) in ("", month):
+            for n, _, entry, said in after:
+                file.write(line_of(n, entry, said))
+                head, count = AuditHead(n, said), count + 1
+            after = next(rows, None)
         file.write(_encode({"last": head.n, "hash": head.hash.hex(), "entries": count}) + b"\n")
         file.flush()
         os.fsync(file.fileno())
@@ -106,16 +114,14 @@ def _write_month(directory: Path, month: str, row: Row, rows: Iterator[Row]) -> 
 
 
 def forget_archived(head: AuditHead, connection: sqlite3.Connection) -> int:
-    """Remove entries that lie in archives, all but the newest of the chain; how many. Runs in a transaction."""
+    """Remove rows that lie in archives, all but the newest of the chain; how many. Runs in a transaction."""
     known = archived(connection)
     if known.n < head.n:
         text = archived_text(head)
         said = digest((meta_keys.AUDIT_ARCHIVED, text))
         connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", (meta_keys.AUDIT_ARCHIVED, text, said))
-    (first,) = connection.execute("SELECT coalesce(min(n), 0) FROM audit").fetchone()
-    upto = min(head.n, first + PAGE)
-    removed = "DELETE FROM audit WHERE n <= ? AND n < (SELECT max(n) FROM audit)"
-    return connection.execute(removed, (upto,)).rowcount
+    oldest = "SELECT n FROM audit WHERE n <= ? AND n < (SELECT max(n) FROM audit) ORDER BY n LIMIT ?"
+    return connection.execute(f"DELETE FROM audit WHERE n IN ({oldest})", (head.n, PAGE)).rowcount  # noqa: S608
 
 
 def archive_files(directory: Path) -> list[Path]:

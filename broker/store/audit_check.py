@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from broker.store.anchor import read_anchor
-from broker.store.archive import Row, archive_files, entries_after, read_lines
-from broker.store.audit import archived
-from broker.store.digest import AUDIT_START, audit_hash
+from broker.store.archive import archive_files, read_lines, rows_after
+from broker.store.audit import Chain, archived
+from broker.store.digest import audit_hash
 from broker.store.errors import HistoryLostError, StoreBrokenError
 from broker.store.schema import connect_reader
-from broker.store.statements import AuditHead
+from broker.store.tables import START, AuditHead
 
-_START = AuditHead(0, AUDIT_START)
 FAULTS_MOST = 100
 """So many faults are told."""
 
@@ -35,7 +34,7 @@ class Report:
 
     entries: int = 0
     archives: int = 0
-    head: AuditHead = _START
+    head: AuditHead = START
     faults: list[str] = field(default_factory=list)
 
     def wrong(self, text: str) -> None:
@@ -103,16 +102,21 @@ def _chain(directory: Path, connection: sqlite3.Connection, report: Report) -> I
             yield from _archive(path, report)
         except (StoreBrokenError, KeyError, TypeError, ValueError) as error:
             report.wrong(f"{path}: {error!r}" if isinstance(error, KeyError) else f"{path}: {error}")
-    after = report.head.n
-    for n, prev, entry, said in entries_after(connection, 0):
+    after, chain = report.head.n, Chain(report.head)
+    for row in rows_after(connection, 0):
+        n, _, _, said = row
         if n < after:
             continue  # it lies in an archive, and will be removed here
         if n == after:
             if said != report.head.hash:
                 report.wrong(f"entry {n} of the database is not the one in the archive")
             continue
-        _compare(report, (n, prev, entry, said), "the database")
-        yield n, said
+        found, wrong = chain.row(row)
+        if wrong:
+            report.wrong(f"the database: {wrong}")
+        report.entries += len(found)
+        report.head = chain.head
+        yield from ((entry.n, entry.hash) for entry in found)
 
 
 def _archive(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
@@ -127,7 +131,7 @@ def _archive(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
             return
         said = bytes.fromhex(line["hash"])
         prev = bytes.fromhex(first["prev"]) if not count else report.head.hash
-        _compare(report, (line["n"], prev, entry_of(line), said), str(path))
+        _compare(report, line["n"], prev, entry_of(line), said, str(path))
         yield line["n"], said
     report.wrong(f"{path}: it ends before its last line")
 
@@ -137,8 +141,7 @@ def entry_of(line: dict[str, Any]) -> bytes:
     return bytes.fromhex(line["entry_hex"]) if "entry_hex" in line else str(line["entry"]).encode()
 
 
-def _compare(report: Report, row: Row, place: str) -> None:
-    n, prev, entry, said = row
+def _compare(report: Report, n: int, prev: bytes, entry: bytes, said: bytes, place: str) -> None:
     expected = report.head.n + 1
     if n != expected:
         missing = (
@@ -162,12 +165,12 @@ def entries(path: Path) -> Iterator[Entry]:
         StoreBrokenError: an archive cannot be read.
         sqlite3.Error, OSError: something cannot be read at all.
     """
-    after = 0
+    chain = Chain(START)
     for archive in archive_files(path.parent):
         for line in read_lines(archive):
             if "n" in line:
-                after = line["n"]
-                yield Entry(after, entry_of(line), bytes.fromhex(line["hash"]), archive.name)
+                chain.head = AuditHead(line["n"], bytes.fromhex(line["hash"]))
+                yield Entry(chain.head.n, entry_of(line), chain.head.hash, archive.name)
     with closing(open_database(path)) as connection:
-        for n, _, entry, said in entries_after(connection, after):
-            yield Entry(n, entry, said, path.name)
+        for row in rows_after(connection, chain.head.n):
+            yield from (Entry(one.n, one.entry, one.hash, path.name) for one in chain.row(row)[0])

@@ -7,6 +7,7 @@ import msgspec
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
+    ChangeState,
     ChangeUpdate,
     EventRow,
     FirstRow,
@@ -18,6 +19,8 @@ from broker.store.rows import (
 
 RequestKey = tuple[str, str, str]
 """User, connection and id of a request."""
+SlotKey = tuple[str, str, int]
+"""Arm, item and mode."""
 
 
 class Journal:
@@ -28,9 +31,10 @@ class Journal:
         self.request_numbers: dict[RequestKey, int] = {}
         self.request_updates: dict[int, RequestUpdate] = {}
         self.replies: set[int] = set()
-        self.changes: list[ChangeRow] = []
+        self.changes: dict[int, ChangeRow] = {}
         self.change_updates: dict[int, ChangeUpdate] = {}
-        self.events: list[EventRow] = []
+        self.events: dict[int, EventRow] = {}
+        self.reopened: dict[int, tuple[int, bytes | None]] = {}
         self.published_seqs: dict[str, int] = {}
         self.audits: list[bytes] = []
         self.last_time_us = 0
@@ -46,17 +50,21 @@ class Journal:
         self._saw(row.at_us)
 
     def update_request(self, update: RequestUpdate) -> None:
-        """Give a request a new outcome; the last update of the batch wins."""
+        """Give a request a new outcome, in the batch of its change if that ends; the last update of the batch wins."""
         self.request_updates[update.n] = update
 
     def reply_published(self, n: int) -> None:
-        """The reply of request `n` is no longer owed; wins over every update in the same batch."""
+        """A reply that went without an event is no longer owed; wins over every update in the same batch."""
         self.replies.add(n)
 
     def add_change(self, row: ChangeRow) -> None:
-        """Store a change."""
-        self.changes.append(row)
+        """Store a change; the request that asks for it, if any, has its number."""
+        self.changes[row.n] = row
         self._saw(row.at_us)
+
+    def reopen_change(self, n: int, rev: int, before: bytes | None) -> None:
+        """A change that was committed takes a revision after all; what was there before it."""
+        self.reopened[n] = (rev, before)
 
     def update_change(self, update: ChangeUpdate) -> None:
         """Say how far a change got; the last update of the batch wins."""
@@ -64,25 +72,32 @@ class Journal:
         self._saw(update.settled_at_us)
 
     def add_event(self, row: EventRow) -> None:
-        """Store an event; it becomes the head of its topic."""
-        self.events.append(row)
+        """Store an event, with the change that has its number, if any; ValueError when that has one already."""
+        if row.n in self.events:
+            raise ValueError(f"{row.n} has an event already")
+        self.events[row.n] = row
         self._saw(row.at_us)
 
     def published(self, arm: str, seq: int) -> None:
-        """The MQTT server took the arm's events up to `seq`."""
+        """The MQTT server took the arm's events up to `seq`, and the replies of their changes."""
         self.published_seqs[arm] = max(seq, self.published_seqs.get(arm, 0))
 
     def audit(self, entry: bytes) -> None:
         """Append an entry to the audit chain."""
         self.audits.append(entry)
 
+    def few(self, most: int) -> bool:
+        """Whether so few requests and ends of changes are in it."""
+        return len(self.requests) + len(self.change_updates) <= most
+
     def latest(self, row: RequestRow) -> RequestRow:
         """The request as it will be once this batch is committed."""
         update = self.request_updates.get(row.n)
         if update is not None:
-            row = msgspec.structs.replace(
-                row, outcome=update.outcome, settled=update.settled, reply_open=update.reply_open, rev=update.rev
-            )
+            row = msgspec.structs.replace(row, outcome=update.outcome, reply_open=update.reply_open, rev=update.rev)
+        change = self.change_updates.get(row.n) or self.changes.get(row.n)
+        if change is not None:
+            row = msgspec.structs.replace(row, settled=change.state == ChangeState.SETTLED)
         return msgspec.structs.replace(row, reply_open=False) if row.n in self.replies else row
 
     def _saw(self, at_us: int) -> None:
@@ -102,6 +117,8 @@ class Batch(Journal):
         self.firsts: dict[tuple[str, str, int], FirstRow] = {}
         self.epochs: set[int] = set()
         self.meta: dict[str, str] = {}
+        self.changed_arms: dict[str, Callable[[], ArmRow]] = {}
+        self.changed_slots: dict[SlotKey, Callable[[SlotKey], ItemRow]] = {}
         self.first_callbacks: list[Callable[[], None]] = []
         self.callbacks: list[Callable[[], None]] = []
 
@@ -112,6 +129,22 @@ class Batch(Journal):
     def put_item(self, row: ItemRow) -> None:
         """Insert or replace a slot of an arm; the last one of the batch wins."""
         self.items[row.arm, row.key, row.mode] = row
+
+    def arm_changed(self, arm: str, row: Callable[[], ArmRow]) -> None:
+        """The row of an arm is made as it stands when the batch is handed over."""
+        self.changed_arms[arm] = row
+
+    def slot_changed(self, slot: SlotKey, row: Callable[[SlotKey], ItemRow]) -> None:
+        """The same of a slot."""
+        self.changed_slots[slot] = row
+
+    def make_rows(self) -> None:
+        """Make the rows of what changed; called once, when nothing more is put into the batch."""
+        for make_arm in self.changed_arms.values():
+            self.put_arm(make_arm())
+        for slot, make_item in self.changed_slots.items():
+            self.put_item(make_item(slot))
+        self.changed_arms, self.changed_slots = {}, {}
 
     def put_first(self, row: FirstRow) -> None:
         """Keep what was adopted of a slot; the last one of the batch wins."""
@@ -147,17 +180,13 @@ class Batch(Journal):
         """As `on_commit`, but before the next batch is handed over: what it puts into that is not late."""
         self.first_callbacks.append(callback)
 
-    def few(self, most: int) -> bool:
-        """Whether so few requests and ends of changes are in it."""
-        return len(self.requests) + len(self.change_updates) <= most
-
     @property
     def weight(self) -> int:
         """Number of rows to write."""
         parts: tuple[Sized, ...] = (
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
             self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
-            self.principals, self.meta, self.firsts, self.epochs,
+            self.principals, self.meta, self.firsts, self.epochs, self.reopened, self.changed_arms, self.changed_slots,
         )  # fmt: skip
         return sum(map(len, parts))
 

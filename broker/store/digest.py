@@ -33,3 +33,7 @@ def sql_sha256(*values: Any) -> bytes:
 def audit_hash(n: int, prev: bytes, entry: bytes) -> bytes:
     """SHA-256 of the number (8 bytes, big-endian), the hash before, and the entry."""
     return hashlib.sha256(b"%b%b%b" % (n.to_bytes(8, "big"), prev, entry)).digest()
+
+
+SQL_FUNCTIONS = (("digest", sql_digest), ("sha256", sql_sha256))
+"""What statements of this program call, by name."""

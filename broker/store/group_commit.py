@@ -31,6 +31,8 @@ class GroupCommit(Reader):
         self._writer = writer
         self.batch = Batch()
         """The open batch."""
+        self._published: dict[str, int] = {}
+        """Marks that nobody waits for."""
         self._committing: Batch | None = None
         self._commit: Future[None] | None = None
         self._scheduled = self._holding = False
@@ -71,6 +73,11 @@ class GroupCommit(Reader):
         if self._scheduled and self._commit is None:
             self._hand_over()
 
+    def published(self, arm: str, seq: int) -> None:
+        """The MQTT server took the arm's events up to `seq`; committed within 50 ms, for all arms at once."""
+        self._published[arm] = seq
+        self.flush_later()
+
     def flush_later(self) -> None:
         """Commit the open batch within 50 ms: for marks that nobody waits for."""
         if self._later is None:
@@ -78,7 +85,14 @@ class GroupCommit(Reader):
 
     def _flush_now(self) -> None:
         self._later = None
+        self._mark()
         self.flush_soon()
+
+    def _mark(self) -> None:
+        """Put the marks that were gathered into the open batch."""
+        for arm, seq in self._published.items():
+            self.batch.published(arm, seq)
+        self._published = {}
 
     @property
     def settled(self) -> bool:
@@ -139,6 +153,7 @@ class GroupCommit(Reader):
 
     def _drain(self) -> None:
         """Commit everything and call back at once; blocks."""
+        self._mark()
         while self._error is None and (self._commit is not None or self.batch.due):
             if self._commit is None:
                 self._hand_over()
@@ -158,6 +173,7 @@ class GroupCommit(Reader):
             return
         here = self._goes_here()
         batch = self._committing = self.batch
+        batch.make_rows()
         self.batch = Batch()
         self._begun_s = self._now_s()
         done = self._writer.commit_here(batch) if here else None

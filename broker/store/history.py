@@ -9,9 +9,17 @@ from typing import NamedTuple
 import structlog
 
 from broker.store.anchor import FILE, Anchor, Found, read_anchor
-from broker.store.audit import audit_head
+from broker.store.audit import newest_counts, read_head
 from broker.store.errors import HistoryLostError
-from broker.store.schema import ANCHORED_VERSION, APPLICATION_ID, HASHED_VERSION, MIGRATIONS, connect_reader, roll_back
+from broker.store.schema import (
+    ANCHORED_VERSION,
+    APPLICATION_ID,
+    HASHED_VERSION,
+    JOBS_VERSION,
+    MIGRATIONS,
+    connect_reader,
+    roll_back,
+)
 from broker.store.service_row import read_service
 
 log = structlog.get_logger()
@@ -30,11 +38,24 @@ class Lost(NamedTuple):
 
 
 def own_anchor(connection: sqlite3.Connection) -> Anchor:
-    """What a file of this version knows."""
+    """What a file knows, of this version or of one before requests and changes were of one table."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     store, epoch, commits = connection.execute("SELECT store, epoch, commits FROM service").fetchone()
-    (requests,) = connection.execute("SELECT coalesce(max(n), 0) FROM request").fetchone()
-    (changes,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
-    return Anchor(store, epoch, commits, requests, changes, *audit_head(connection))
+    if version < JOBS_VERSION:
+        (requests,) = connection.execute("SELECT coalesce(max(n), 0) FROM request").fetchone()
+        (changes,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
+    else:
+        (requests,) = (changes,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
+        newest = newest_counts(connection)
+        commits = max(commits, newest.commits if newest is not None else 0)
+    return Anchor(store, epoch, commits, requests, changes, *read_head(connection))
+
+
+def _counts_are_damaged(connection: sqlite3.Connection, version: int) -> bool:
+    """Whether the file itself cannot say how many commits it has seen."""
+    if version < HASHED_VERSION:
+        return False
+    return read_service(connection) is None or (version >= JOBS_VERSION and newest_counts(connection) is None)
 
 
 def kept_anchor(directory: Path) -> Anchor | None:
@@ -86,7 +107,7 @@ def _missing(anchor: Anchor | None, path: Path) -> str:
         if version < ANCHORED_VERSION:
             return f"{path} is of an older version than the anchor beside it" if anchor is not None else ""
         own = own_anchor(connection)
-        if version >= HASHED_VERSION and anchor is not None and read_service(connection) is None:
+        if anchor is not None and _counts_are_damaged(connection, version):
             own = own._replace(store=anchor.store, epoch=anchor.epoch, commits=anchor.commits)  # it is mended from it
         if anchor is not None:
             return _behind(anchor, own, path, lambda n: _audit_hash(connection, n))
@@ -127,5 +148,6 @@ def _behind(anchor: Anchor, own: Anchor, path: Path, hash_of: Callable[[int], by
 
 
 def _audit_hash(connection: sqlite3.Connection, n: int) -> bytes | None:
+    """The hash of an entry that ends a commit."""
     found = connection.execute("SELECT hash FROM audit WHERE n = ?", (n,)).fetchone()
     return None if found is None else bytes(found[0])

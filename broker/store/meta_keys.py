@@ -16,3 +16,5 @@ OF_ARMS = ("authority/", "hold/", "restored/", "fence/", FIRST_NAME)
 """What the keys of small values begin with that say what may be done with an arm."""
 AUDIT_ARCHIVED = "audit_archived"
 """Number and hash of the last audit entry that went into an archive and is no longer in the file."""
+SHORTENED = "shortened"
+"""The number up to which jobs were shortened to what the history tells."""

@@ -3,10 +3,12 @@
 import sqlite3
 from collections.abc import Callable, Collection
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 
-from broker.store.audit import audit_head
+import msgspec
+
+from broker.store import job
+from broker.store.audit import read_head
 from broker.store.errors import RowDamagedError
 from broker.store.rows import (
     ChangeRow,
@@ -18,53 +20,45 @@ from broker.store.rows import (
     RequestRow,
 )
 from broker.store.schema import connect_reader
-from broker.store.seals import (
-    CHANGE,
-    CHANGE_PROGRESS,
-    DIFFERS,
-    EVENT,
-    REQUEST,
-    REQUEST_PROGRESS,
-    Sealed,
-    Values,
-    all_rows,
-)
-from broker.store.statements import AuditHead
+from broker.store.seals import DIFFERS, Values, all_rows
+from broker.store.tables import AuditHead
 
 DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading damaged pages raises; the second where SQLite quotes what is no text."""
+UNUSABLE = (msgspec.MsgspecError, ValueError, KeyError, TypeError)
+"""What making a body of a row that is what was written may raise, all the same."""
 _TOP = 2**63 - 1
 """The largest number of the file."""
 
-REQUESTS = Sealed(RequestRow, REQUEST, REQUEST_PROGRESS)
-EVENTS = Sealed(EventRow, EVENT)
-CHANGES = Sealed(ChangeRow, CHANGE, CHANGE_PROGRESS, without="starts")
-PAST = Sealed(PastChange, CHANGE, CHANGE_PROGRESS)
-
 # ruff: noqa: S608 - every statement is built from constants
 # A row is read from its table, never from an index: an index holds copies of columns that no hash covers.
-_FIND = f"""SELECT {REQUESTS.columns} FROM request
-    WHERE n = (SELECT n FROM request WHERE user = ? AND conn = ? AND id = ?)"""
+_FIND = f"SELECT {job.SELECT} FROM job WHERE n IN (SELECT n FROM job WHERE key = ? AND key <> 0)"
 
 
 @lru_cache(maxsize=256)
 def _used(count: int) -> str:
-    """The query for so many names."""
-    marks = ", ".join(["(?, ?, ?)"] * count)
-    wanted = "request.user = column1 AND request.conn = column2 AND request.id = column3"
-    return f"SELECT user, conn, id FROM (VALUES {marks}) CROSS JOIN request ON {wanted}"
+    """The query for so many keys."""
+    return f"SELECT key FROM job WHERE key IN ({', '.join('?' * count)}) AND key <> 0"
 
 
-_BY_NUMBER = f"SELECT {REQUESTS.columns} FROM request WHERE n = ?"
-_HISTORY = f"""SELECT {", ".join(f"change.{name}" for name in PAST.columns.split(", "))}, found.at FROM (
-        SELECT n AS number, rev AS at FROM change
-        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR key = ?4)
+_BY_NUMBER = f"SELECT {job.SELECT} FROM job WHERE n = ?"
+_HISTORY = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
+        SELECT n AS number, rev AS at FROM job
+        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR item = ?4)
         ORDER BY rev DESC, n DESC LIMIT ?5
-    ) AS found JOIN change ON change.n = found.number ORDER BY found.at DESC, found.number DESC"""
-_EVENTS = f"SELECT {EVENTS.columns}, seq FROM event WHERE arm = ? AND seq > ? ORDER BY seq LIMIT ?"
-_ENDS = "SELECT (SELECT min(seq) FROM event WHERE arm = ?1), (SELECT max(seq) FROM event WHERE arm = ?1)"
-_LAST_EVENTS = f"""SELECT {EVENTS.columns}, seq FROM event
-    WHERE arm = ?1 AND seq IN (SELECT seq FROM topic_head WHERE arm = ?1) ORDER BY seq"""
+    ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC, found.number DESC"""
+_EVENTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
+        SELECT n AS number, seq AS at FROM job WHERE arm = ?1 AND seq > ?2 AND seq > 0 ORDER BY seq LIMIT ?3
+    ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
+_ENDS = """SELECT (SELECT min(seq) FROM job WHERE arm = ?1 AND seq > 0),
+    (SELECT max(seq) FROM job WHERE arm = ?1 AND seq > 0)"""
+_OWED = f"""SELECT {job.SELECT} FROM job
+    WHERE n IN (SELECT n FROM job WHERE reply_open = {job.OWED} AND n > ? ORDER BY n LIMIT ?) ORDER BY n"""
+
+
+def stored_body(_change: ChangeRow | None, event: EventRow) -> bytes:
+    """The body of an event, as far as it is stored."""
+    return event.body
 
 
 class Reader:
@@ -76,6 +70,8 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._connection = connect_reader(path)
         self.on_damage: Callable[[Damage], None] = lambda _: None
+        self.body_of: Callable[[ChangeRow | None, EventRow], bytes] = stored_body
+        """Makes the body of an event whose row holds only the parts of it."""
 
     def find(self, user: str, conn: str, request_id: str) -> RequestRow | None:
         """The request of that name.
@@ -83,14 +79,27 @@ class Reader:
         Raises:
             RowDamagedError: there is one, and nobody knows what it was.
         """
-        return self._request(f"{user}/{conn}/{request_id}", _FIND, (user, conn, request_id))
+        name = f"{user}/{conn}/{request_id}"
+        damaged: Damage | None = None
+        for values in self._rows("job", "", _FIND, (job.key_of(user, conn, request_id),), name):
+            found = job.Job(values)
+            row = found.request() if found.whole else None
+            if row is None:
+                damaged = Damage("job", "", name, DIFFERS)
+            elif (row.user, row.conn, row.id) == (user, conn, request_id):
+                return row
+        if damaged is not None:
+            raise self._damaged(damaged)
+        return None
 
     def used(self, names: Collection[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
         """Those of some names (user, connection, id) that there may be a request of; all where that cannot be read."""
+        keys = {name: job.key_of(*name) for name in names}
         try:
-            return set(self._connection.execute(_used(len(names)), tuple(chain.from_iterable(names))))
+            found = {key for (key,) in self._connection.execute(_used(len(keys)), tuple(keys.values()))}
         except DAMAGED:
             return set(names)
+        return {name for name, key in keys.items() if key in found}
 
     def request(self, n: int) -> RequestRow | None:
         """The request of that number.
@@ -98,19 +107,28 @@ class Reader:
         Raises:
             RowDamagedError: as `find`.
         """
-        return self._request(str(n), _BY_NUMBER, (n,))
+        for values in self._rows("job", "", _BY_NUMBER, (n,), str(n)):
+            found = job.Job(values)
+            if not found.whole:
+                raise self._damaged(Damage("job", "", str(n), DIFFERS))
+            return found.request()
+        return None
 
-    def _request(self, name: str, statement: str, values: Values) -> RequestRow | None:
-        try:
-            found = self._connection.execute(statement, values).fetchone()
-        except DAMAGED as error:
-            raise self._damaged(_unreadable("request", "", name, error)) from error
-        if found is None:
-            return None
-        row = REQUESTS.open(found)
-        if row is None:
-            raise self._damaged(Damage("request", "", name, DIFFERS))
-        return row
+    def owed(self, after_n: int, limit: int) -> tuple[list[RequestRow], int]:
+        """Requests above a number whose replies are owed and go without an event, and the number of the last one.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        rows = self._rows("job", "", _OWED, (after_n, limit))
+        found = [row for values in rows if (row := self._reply(job.Job(values))) is not None]
+        return found, rows[-1][job.N] if rows else 0
+
+    def _reply(self, row: job.Job) -> RequestRow | None:
+        if row.whole:
+            return row.request()
+        self.on_damage(row.damage)
+        return None
 
     def history(self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int) -> HistoryPage:
         """Changes of an arm with `after_rev` < rev < `before_rev`, newest first, of one item or all.
@@ -121,37 +139,45 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), key, limit + 1)
-        rows = self._rows("change", arm, _HISTORY, bounds)
+        code = None if key is None else job.code_of(key)
+        bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), code, limit + 1)
+        rows = self._rows("job", arm, _HISTORY, bounds)
         more = len(rows) > limit
         if more:
             rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
         changes: list[PastChange] = []
         missing: list[int] = []
         for *values, rev in rows:
-            change = PAST.open(tuple(values))
+            row = job.Job(tuple(values))
+            change = row.past() if row.tells else None
+            if change is not None and key is not None and change.key != key:
+                continue
             if change is not None and (change.rev, change.arm) == (rev, arm):
                 changes.append(change)
             else:
                 missing.append(rev)
-                self.on_damage(Damage("change", arm, f"rev {rev}", DIFFERS))
+                self.on_damage(Damage("job", arm, f"rev {rev}", DIFFERS))
         return HistoryPage(changes=changes, more=more, missing=missing)
 
-    def events(self, arm: str, after_seq: int, limit: int, max_bytes: int) -> EventPage:
+    def events(self, arm: str, after_seq: int, limit: int, max_bytes: int, *, replies: bool = False) -> EventPage:
         """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).
+
+        With `replies` the page has the requests of their changes whose replies were owed with them.
 
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
         events: list[EventRow] = []
         missing: list[tuple[int, int]] = []
+        requests: dict[int, RequestRow] = {}
         size = 0
         more = False
-        rows = self._rows("event", arm, _EVENTS, (arm, min(after_seq, _TOP), limit + 1))
-        first, head = self._rows("event", arm, _ENDS, (arm,))[0]
+        rows = self._rows("job", arm, _EVENTS, (arm, min(after_seq, _TOP), limit + 1))
+        first, head = self._rows("job", arm, _ENDS, (arm,))[0]
         reached = looked = max(after_seq, (first or 1) - 1)
         for number, (*values, seq) in enumerate(rows):
-            event = self._event(arm, tuple(values), seq)
+            row = job.Job(tuple(values))
+            event = self._event(arm, row, seq)
             size += 0 if event is None else len(event.body)
             more = number == limit or bool(events and size > max_bytes)
             if more:
@@ -161,28 +187,33 @@ class Reader:
                     missing.append((reached + 1, event.seq - 1))
                 reached = event.seq
                 events.append(event)
+            owed = replies and values[job.OPEN] == job.OWED_WITH_EVENT
+            if owed and (request := self._reply(row)) is not None:
+                requests[seq] = request
             looked = seq
         if (end := looked if more else head or 0) > reached:
             missing.append((reached + 1, end))
-        return EventPage(events=events, missing=missing, first_seq=first or 0, head_seq=head or 0, more=more)
+        return EventPage(
+            events=events, missing=missing, requests=requests, first_seq=first or 0, head_seq=head or 0, more=more
+        )
 
-    def last_events(self, arm: str) -> list[EventRow]:
-        """The newest event of each topic of an arm, in the order of their seq.
+    def _event(self, arm: str, row: job.Job, seq: int) -> EventRow | None:
+        """The event of a row, with its body; None where the row is damaged or says what nobody can use."""
+        what = DIFFERS
+        if row.tells:
+            event = row.event()
+            if event is not None and (event.arm, event.seq) == (arm, seq):
+                if event.parts is None:
+                    return event
+                try:
+                    body = self.body_of(row.change(), event)
+                    return msgspec.structs.replace(event, body=body)
+                except UNUSABLE as error:
+                    what = f"it cannot be used: {error}"
+        self.on_damage(Damage("job", arm, f"seq {seq}", what))
+        return None
 
-        Raises:
-            RowDamagedError: the file is damaged where they lie.
-        """
-        rows = self._rows("event", arm, _LAST_EVENTS, (arm,))
-        events = [self._event(arm, tuple(values), seq) for *values, seq in rows]
-        return [event for event in events if event is not None]
-
-    def _event(self, arm: str, values: Values, seq: int) -> EventRow | None:
-        event = EVENTS.open(values)
-        if event is None:
-            self.on_damage(Damage("event", arm, str(seq), DIFFERS))
-        return event
-
-    def _rows(self, table: str, arm: str, statement: str, values: Values) -> list[Values]:
+    def _rows(self, table: str, arm: str, statement: str, values: Values, name: str = "") -> list[Values]:
         """All rows of a query; texts that are no UTF-8 come as `readable` has them."""
         try:
             return self._connection.execute(statement, values).fetchall()
@@ -190,7 +221,7 @@ class Reader:
             try:
                 return all_rows(self._connection, statement, values)
             except DAMAGED as error:
-                raise self._damaged(_unreadable(table, arm, "", error)) from error
+                raise self._damaged(_unreadable(table, arm, name, error)) from error
 
     def _damaged(self, damage: Damage) -> RowDamagedError:
         self.on_damage(damage)
@@ -198,7 +229,7 @@ class Reader:
 
     def audit_head(self) -> AuditHead:
         """Number and hash of the last committed audit entry, to be kept outside the store."""
-        return audit_head(self._connection)
+        return read_head(self._connection)
 
     def close(self) -> None:
         """Close the connection."""

@@ -8,41 +8,23 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from broker.store import meta_keys
-from broker.store.audit import audit_head
+from broker.store import job, meta_keys
 from broker.store.batch import Batch
 from broker.store.digest import digest
 from broker.store.errors import RenameRefusedError
 from broker.store.repair import HOLDING
 from broker.store.rows import Damage
 from broker.store.schema import connect_reader
-from broker.store.seals import (
-    ARM,
-    CHANGE,
-    DESCRIPTION,
-    EVENT,
-    FIRST,
-    HANDLE,
-    ITEM,
-    META,
-    PUBLISHED,
-    TOPIC_HEAD,
-    Seal,
-    agrees,
-    all_rows,
-    meant,
-    selected,
-)
-from broker.store.statements import COUNT, BatchWriter
+from broker.store.seals import Seal, agrees, all_rows, meant, selected
+from broker.store.statements import BatchWriter
+from broker.store.tables import ARM, DESCRIPTION, FIRST, HANDLE, ITEM, META, PUBLISHED
 
 log = structlog.get_logger()
 
-OF_ARM = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, TOPIC_HEAD, EVENT, CHANGE, HANDLE)
-"""What goes over. Requests stay under the name they were sent to: a repeat of one is known by its user and id."""
-_STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, TOPIC_HEAD)
+_STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST)
 """What of it may be dropped where an arm was met under its new name and nothing else happened."""
-_KNOWN = (*_STATE, EVENT)
-"""Where a name stands that the store knows."""
+OF_ARM = (*_STATE, HANDLE)
+"""What goes over, and the jobs. A repeat of a request is known by its user and id, whatever its arm is called."""
 _NONE = 0
 """The hash of a row that is to agree with nothing, under neither name."""
 
@@ -81,9 +63,11 @@ def due_in(path: Path, renames: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_known(connection: sqlite3.Connection, arm: str) -> bool:
-    return any(
-        connection.execute(f"SELECT 1 FROM {seal.table} WHERE arm = ? LIMIT 1", (arm,)).fetchone() for seal in _KNOWN
+    queries = (
+        *(f"SELECT 1 FROM {seal.table} WHERE arm = ? LIMIT 1" for seal in _STATE),
+        "SELECT 1 FROM job WHERE arm = ? AND seq > 0 LIMIT 1",
     )
+    return any(connection.execute(query, (arm,)).fetchone() for query in queries)
 
 
 def _was_only_met(connection: sqlite3.Connection, new: str, old: str) -> bool:
@@ -118,8 +102,8 @@ def rename_arms(
             batch.set_meta(meta_keys.FIRST_NAME + new, _move_meta(connection, new, old) or old)
             batch.set_meta(meta_keys.RENAMED + new, old)
             batch.audit(msgspec.json.encode({"at": now_us, "arm": new, "decision": "renamed", "was": old}))
-        BatchWriter(connection, audit_head(connection)).write(batch)
-        connection.execute(COUNT, (now_us,))
+        batch.last_time_us = now_us
+        BatchWriter(connection).write(batch)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
@@ -136,6 +120,7 @@ def _move(connection: sqlite3.Connection, new: str, old: str) -> None:
         connection.execute(f"DELETE FROM {seal.table} WHERE arm = ?", (new,))
     for seal in OF_ARM:
         _move_rows(connection, seal, new, old)
+    _move_jobs(connection, new, old)
 
 
 def _move_rows(connection: sqlite3.Connection, seal: Seal, new: str, old: str) -> None:
@@ -153,11 +138,20 @@ def _move_rows(connection: sqlite3.Connection, seal: Seal, new: str, old: str) -
         _move_misnamed(connection, seal, new, old)
 
 
+def _move_jobs(connection: sqlite3.Connection, new: str, old: str) -> None:
+    """Give jobs their new name; damaged ones stay damaged, and one without an end whose name differs goes over, too."""
+    numbers = connection.execute("SELECT n FROM job WHERE arm = ? OR state <> 'settled'", (old,)).fetchall()
+    for (n,) in numbers:
+        for values in all_rows(connection, f"SELECT {job.SELECT} FROM job WHERE n = ?", (n,)):
+            row = job.Job(values)
+            if old in (values[job.ARM], row.told_arm):
+                connection.execute(job.REWRITE.text(1), row.renamed(new))
+
+
 def _move_misnamed(connection: sqlite3.Connection, seal: Seal, new: str, old: str) -> None:
     """A damaged row whose name is what is damaged goes over, too: it holds the arm that it is of."""
     at = seal.columns.index("arm")
-    query = f"SELECT {selected(seal)} FROM {seal.table}" + (" WHERE state <> 'settled'" if seal is CHANGE else "")
-    for values in all_rows(connection, query):
+    for values in all_rows(connection, f"SELECT {selected(seal)} FROM {seal.table}"):
         if not agrees(seal, values) and meant(seal, values)[at] == old:
             name = str(values[at]).encode("utf-8", "surrogateescape")
             where = f"{seal.hash} = ? AND CAST(arm AS BLOB) = ?"

@@ -2,39 +2,36 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
-from broker.store import meta_keys
+from broker.store import job, meta_keys
+from broker.store.audit import counts
 from broker.store.digest import digest
 from broker.store.errors import REMEDY, StoreBrokenError
-from broker.store.rows import ArmRow, Damage, FirstRow, ItemRow
-from broker.store.seals import (
-    ARM,
-    DESCRIPTION,
-    EVENT,
-    META,
-    PRINCIPAL,
-    PUBLISHED,
-    TOPIC_HEAD,
-    Seal,
-    Sealed,
-    Values,
-    agrees,
-    all_rows,
-    meant,
-    selected,
-)
+from broker.store.rows import ArmRow, ChangeRow, ChangeState, ChangeUpdate, Damage, FirstRow, ItemRow, RequestRow
+from broker.store.seals import Seal, Sealed, Values, agrees, all_rows, meant, selected
 from broker.store.service_row import Service, read_service, write_service
+from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PRINCIPAL, PUBLISHED
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-HOLDING = frozenset({"arm", "description", "item", "first_value", "change"})
-"""Tables that say what an arm is, or should have: a damaged row of them holds its arm."""
+HOLDING = frozenset({"arm", "description", "item", "first_value", "job"})
+"""Tables that say what an arm is, or should have: a damaged row of them, of a job one without an end, holds its arm."""
+_OPEN = f"""SELECT {job.SELECT} FROM job WHERE n IN (
+        SELECT n FROM job WHERE state IN ('pending', 'held')
+        UNION SELECT n FROM job WHERE n >= ? AND state <> 'settled'
+    ) ORDER BY n"""
 ENDED = "damaged"
 """The outcome of a change whose row was damaged before it had an end."""
+
+
+def open_jobs(connection: sqlite3.Connection) -> Iterator[tuple[job.Job, ChangeRow | None]]:
+    """The jobs without an end in their order, with their changes; None for a damaged one."""
+    for row in map(job.Job, all_rows(connection, _OPEN, (counts(connection).open_n,))):
+        yield row, row.change() if row.tells else None
 
 
 # ruff: noqa: S608 - every statement is built from constants
@@ -81,18 +78,23 @@ class Repair:
             for values in sorted(self._good(seal), key=lambda values: values[:3])
         ]
 
-    def rows(self, sealed: Sealed[R], statement: str, values: Values = ()) -> tuple[list[R], list[Values]]:
-        """The rows of a query that are what was written, and the values of the others."""
-        found: list[R] = []
-        damaged: list[Values] = []
-        for row in all_rows(self._connection, statement, values):
-            opened = sealed.open(row)
-            if opened is not None:
-                found.append(opened)
-            else:
-                damaged.append(row)
-                self._note(sealed.damage(row))
-        return found, damaged
+    def unsettled(self) -> tuple[list[ChangeRow], list[RequestRow]]:
+        """The changes without an end and the requests that ask for them; a damaged one gets one: nobody knows it."""
+        changes: list[ChangeRow] = []
+        requests: list[RequestRow] = []
+        damaged: list[int] = []
+        for row, change in open_jobs(self._connection):
+            if change is None:
+                damaged.append(row.n)
+                self._note(row.damage)
+                continue
+            changes.append(change)
+            if row.reply is None:
+                self.damages.append(row.damage)
+            elif (request := row.request()) is not None:
+                requests.append(request)
+        self.end_changes(damaged)
+        return changes, requests
 
     def _note(self, damage: Damage) -> None:
         """Name a damaged row, and remember whose it is."""
@@ -136,8 +138,7 @@ class Repair:
         """Every arm that has rows; one whose own row is damaged goes on above everything that is numbered."""
         published: dict[str, int] = dict(self._good(PUBLISHED))
         descriptions: dict[str, bytes] = dict(self._good(DESCRIPTION))
-        names = [name for name in ArmRow.__struct_fields__ if name in ARM.columns]
-        found = {values[0]: dict(zip(names, values, strict=True)) for values in self._good(ARM)}
+        found = {values[0]: dict(zip(ARM.columns, values, strict=True)) for values in self._good(ARM)}
         named = {row.arm for row in items} | {row.arm for row in firsts} | descriptions.keys()
         named |= {damage.arm for damage in self.damages if damage.table == ARM.table}
         for arm in sorted(named - found.keys()):
@@ -155,17 +156,24 @@ class Repair:
         ]
 
     def _numbered_anew(self, arm: str, items: list[ItemRow]) -> dict[str, Any]:
-        highest = "SELECT coalesce((SELECT max(seq) FROM event WHERE arm = ?1), 0), "
-        highest += "coalesce((SELECT max(rev) FROM change WHERE arm = ?1 AND rev > 0), 0)"
-        seq, rev = self._connection.execute(highest, (arm,)).fetchone()
+        highest = "SELECT coalesce(max(rev), 0) FROM job WHERE arm = ? AND rev > 0"
+        (rev,) = self._connection.execute(highest, (arm,)).fetchone()
         rev = max(rev, *(row.last_rev for row in items if row.arm == arm), 0)
-        values = (arm, rev, seq, 0, 0, "", 0, 0)
-        self._connection.execute(
-            f"REPLACE INTO arm ({selected(ARM)}) VALUES ({', '.join('?' * (len(values) + 1))})",
-            (*values, digest(values)),
-        )
-        names = (name for name in ArmRow.__struct_fields__ if name in ARM.columns)
-        return dict(zip(names, values, strict=True))
+        seq, heads = self._last_events(arm)
+        row = ArmRow(arm=arm, rev=rev, seq=seq, heads=msgspec.json.encode(heads))
+        self._connection.execute(ARMS.put.text(1), ARMS.make(row))
+        return {name: getattr(row, name) for name in ARM.columns}
+
+    def _last_events(self, arm: str) -> tuple[int, dict[str, int]]:
+        """The last seq of an arm, and that of each topic, as its events have them."""
+        last, heads = 0, {}
+        query = f"SELECT {job.SELECT}, seq FROM job WHERE arm = ? AND seq > 0 ORDER BY seq"
+        for *values, seq in all_rows(self._connection, query, (arm,)):
+            row, last = job.Job(tuple(values)), seq
+            event = row.event() if row.tells else None
+            if event is not None:
+                heads[event.topic] = seq
+        return last, heads
 
     def _held_arms(self) -> dict[str, list[str]]:
         """The damaged rows of each arm; one of an arm that nobody knows may be of any that has fewer rows than others.
@@ -188,15 +196,11 @@ class Repair:
             self._hold(arm, f"change {n}")
         self.end_changes(changes.keys())
 
-    def end_changes(self, numbers: Collection[int]) -> None:
+    def end_changes(self, numbers: Iterable[int]) -> None:
         """Nobody knows what these changes were: they are over, whatever they were."""
         for n in numbers:
-            said = digest((n, "settled", 0, 0, None, ENDED, 0, 0))
-            self._connection.execute(
-                "UPDATE change SET state = 'settled', epoch = 0, cmd_seq = 0, after = NULL, outcome = ?, seq = 0, "
-                "settled_at_us = 0, progress_hash = ? WHERE n = ?",
-                (ENDED, said, n),
-            )
+            over = ChangeUpdate(n=n, state=ChangeState.SETTLED, outcome=ENDED)
+            self._connection.execute(job.PROGRESSED.text(1), job.progressed(over, None))
 
     # ------------------------------------------------------------------ what can be made anew
 
@@ -211,20 +215,6 @@ class Repair:
             known[name] = number
             self._connection.execute("INSERT INTO principal VALUES (?, ?, ?)", (name, number, digest((name, number))))
         return known
-
-    def topic_heads(self) -> dict[tuple[str, str], int]:
-        """The last seq of each topic of each arm; where one is damaged, as the events have it."""
-        before = len(self.damages)
-        heads = {(arm, topic): seq for arm, topic, seq in self._good(TOPIC_HEAD)}
-        if len(self.damages) > before:
-            query = f"SELECT {selected(EVENT)} FROM event ORDER BY rowid"
-            for values in all_rows(self._connection, query):
-                if agrees(EVENT, values):
-                    row = dict(zip(EVENT.columns, values, strict=False))
-                    key = (row["arm"], row["topic"])
-                    heads[key] = max(row["seq"], heads.get(key, 0))
-            self._rewrite(TOPIC_HEAD, [(*key, seq) for key, seq in heads.items()])
-        return heads
 
     # ------------------------------------------------------------------ marks
 

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker.store.audit import audit_head
 from broker.store.batch import Batch
 from broker.store.history import Lost
-from broker.store.reader import CHANGES
+from broker.store.repair import open_jobs
 from broker.store.rows import ChangeState, ChangeUpdate
-from broker.store.seals import all_rows
-from broker.store.statements import COUNT, BatchWriter
+from broker.store.statements import BatchWriter
 
 RESTORED_KEY = "restored/"
 """What the key of an arm begins with in the small values: the value is the newest revision that was restored."""
@@ -26,11 +24,7 @@ FENCE_KEY = "fence/"
 EPOCHS_APART = 1_000
 """How far the epoch is raised above the highest that is known: more starts than that were hardly forgotten."""
 
-# ruff: noqa: S608 - every statement is built from constants
-_OPEN_SETS = (
-    f"SELECT {CHANGES.columns} FROM change WHERE state NOT IN ('settled', 'held') AND verb = 'set' "
-    "AND key <> 'control_mode' ORDER BY n"
-)
+_REVS = """SELECT arm, max(rev, coalesce((SELECT max(rev) FROM job WHERE job.arm = arm.arm AND rev > 0), 0)) FROM arm"""
 
 
 class KnownFence(NamedTuple):
@@ -58,17 +52,18 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
     (own,) = connection.execute("SELECT epoch FROM service").fetchone()
     raised: int = max(own, epoch) + EPOCHS_APART
     batch = Batch()
-    for change in filter(None, map(CHANGES.open, all_rows(connection, _OPEN_SETS))):
-        batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
-    for arm, rev in connection.execute("SELECT arm, rev FROM arm").fetchall():
+    for change in filter(None, (change for _, change in open_jobs(connection))):
+        if change.state != ChangeState.HELD and change.verb == "set" and change.key != "control_mode":
+            batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
+    for arm, rev in connection.execute(_REVS).fetchall():
         batch.set_meta(RESTORED_KEY + arm, str(rev))
         batch.set_meta(FENCE_KEY + arm, msgspec.json.encode(KnownFence((raised, 0), held=False)).decode())
     batch.raise_epoch(raised)
     batch.audit(msgspec.json.encode({"at": now_us, **entry, "by": operator(), "epoch": raised}))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        BatchWriter(connection, audit_head(connection)).write(batch)
-        connection.execute(COUNT, (now_us,))
+        batch.last_time_us = now_us
+        BatchWriter(connection).write(batch)
     except BaseException:
         connection.execute("ROLLBACK")
         raise

@@ -1,73 +1,85 @@
-"""How long rows are kept, and their removal in small steps. Audit entries go into archives, which are kept."""
+"""How long rows are kept, and their removal in small steps. Audit entries go into archives, which are kept.
+
+A settled job whose reply and event are taken is remembered for a month; then what the history tells is left of it.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from broker.store import job, meta_keys
+from broker.store.seals import agrees, all_rows, selected
+from broker.store.tables import META, METAS
+
 _DAY_US = 86_400_000_000
-REQUESTS_US = 30 * _DAY_US
-"""Settled requests without an owed reply."""
-EVENTS_US = 7 * _DAY_US
-"""Published events, except the newest of each topic."""
+REMEMBERED_US = 30 * _DAY_US
+"""Settled requests without an owed reply, and published events, except the newest of each arm."""
 CHANGES_US = 400 * _DAY_US
 """Settled changes, the arms' history."""
 STEP = 500
 """Largest number of rows looked at in one transaction."""
-
-
-# ruff: noqa: S608 - every statement is built from constants
-class Rule(NamedTuple):
-    """Rows of one table that may go once they are older than `kept_us`; both grow with `number`."""
-
-    table: str
-    number: str
-    kept_us: int
-    removable: str
-
-
-# The newest request and change stay whatever their age: the next number is counted from them.
-RULES = (
-    Rule("request", "n", REQUESTS_US, "settled = 1 AND reply_open = 0 AND n < (SELECT max(n) FROM request)"),
-    Rule(
-        "event",
-        "rowid",
-        EVENTS_US,
-        "seq <= (SELECT seq FROM published WHERE published.arm = event.arm) AND NOT EXISTS ("
-        "SELECT 1 FROM topic_head AS head WHERE head.arm = event.arm AND head.topic = event.topic "
-        "AND head.seq = event.seq)",
-    ),
-    Rule("change", "n", CHANGES_US, "state = 'settled' AND n < (SELECT max(n) FROM change)"),
-)
-
 _ANY_TIME = 2**63 - 1
 
+# ruff: noqa: S608 - every statement is built from constants
+# The newest job stays whatever its age: the next number is counted from it.
+_OVER = f"""state = 'settled' AND reply_open <> {job.OWED} AND n < (SELECT max(n) FROM job) AND (seq = 0 OR (
+    seq <= (SELECT seq FROM published WHERE published.arm = job.arm)
+    AND seq < (SELECT max(seq) FROM job AS newer WHERE newer.arm = job.arm AND newer.seq > 0)))"""
+# Rows of a later time than now were written under a wrong clock: they are as old as a row that came after them (the
+# last two values: now, and the number of an old row).
+_OLD = "n > ? AND n <= ? AND (at_us < ? OR (at_us > ? AND n < ?))"
+_DELETE = f"DELETE FROM job WHERE {_OLD} AND {_OVER}"
+_DELETE_PLAIN = f"{_DELETE} AND rev = 0"
+_LONG = f"SELECT {job.SELECT} FROM job WHERE {_OLD} AND {_OVER} AND (key <> 0 OR seq > 0)"
+_LEFT = f"""SELECT min(n) FROM job
+    WHERE n > ? AND n <= ? AND (at_us >= ? OR state <> 'settled' OR reply_open = {job.OWED})"""
+OLDEST = "SELECT n, at_us FROM job WHERE n > ? AND at_us <= ? ORDER BY n LIMIT 1"
+"""Finds number and time of the first row above a number that is not later than a time."""
+_NEWEST = "SELECT max(n) FROM job WHERE n > ? AND n <= ? AND at_us < ?"
+"""Finds the number of the last row between two numbers (exclusive, inclusive) that is older than a time."""
+
+Window = tuple[int, int, int, int, int | None]
+"""Two numbers (exclusive, inclusive), the time before which rows are old, now, the number of the last old row."""
 Step = Callable[[sqlite3.Connection], int | None]
 """Removes some rows and returns how many; None when nothing old is left."""
 
 
-def oldest_statement(rule: Rule) -> str:
-    """Finds number and time of the first row above a number that is not later than a time."""
-    return (
-        f"SELECT {rule.number}, at_us FROM {rule.table} WHERE {rule.number} > ? AND at_us <= ? "
-        f"ORDER BY {rule.number} LIMIT 1"
-    )
+def _remove(connection: sqlite3.Connection, window: Window) -> int:
+    return connection.execute(_DELETE, window).rowcount
 
 
-def newest_statement(rule: Rule) -> str:
-    """Finds the number of the last row between two numbers (exclusive, inclusive) that is older than a time."""
-    return f"SELECT max({rule.number}) FROM {rule.table} WHERE {rule.number} > ? AND {rule.number} <= ? AND at_us < ?"
+def _forget(connection: sqlite3.Connection, window: Window) -> int:
+    """Leave of the rows of a window what the history tells; damaged ones stay as they are."""
+    count = connection.execute(_DELETE_PLAIN, window).rowcount
+    for row in map(job.Job, all_rows(connection, _LONG, window)):
+        if row.whole and row.change() is not None:
+            connection.execute(job.REWRITE.text(1), row.shortened())
+            count += 1
+    low, cursor, before_us, _, _ = window
+    (left,) = connection.execute(_LEFT, (low, cursor, before_us)).fetchone()
+    mark = (meta_keys.SHORTENED, str(cursor if left is None else left - 1))
+    connection.execute(METAS.put.text(1), METAS.make(mark))
+    return count
 
 
-def delete_statement(rule: Rule) -> str:
-    """Removes what may go between two numbers (exclusive, inclusive) and before a time.
+def _forgotten(connection: sqlite3.Connection) -> int:
+    """The number up to which nothing is left to forget."""
+    query = f"SELECT {selected(META)} FROM meta WHERE key = ?"
+    rows = all_rows(connection, query, (meta_keys.SHORTENED,))
+    return next((int(values[1]) for values in rows if agrees(META, values)), 0)
 
-    Rows of a later time than now were written under a wrong clock: they are as old as a row that came after them (the
-    last two values: now, and the number of an old row).
-    """
-    return (
-        f"DELETE FROM {rule.table} WHERE {rule.number} > ? AND {rule.number} <= ? "
-        f"AND (at_us < ? OR (at_us > ? AND {rule.number} < ?)) AND {rule.removable}"
-    )
+
+class Rule(NamedTuple):
+    """What becomes of rows that are older than `kept_us`, from which number on."""
+
+    kept_us: int
+    carry_out: Callable[[sqlite3.Connection, Window], int]
+    begin: Callable[[sqlite3.Connection], int]
+
+
+FORGET = Rule(REMEMBERED_US, _forget, _forgotten)
+REMOVE = Rule(CHANGES_US, _remove, lambda _: 0)
+RULES = (FORGET, REMOVE)
 
 
 def steps(rule: Rule, now_us: int, sure_since_us: int = 0) -> Iterator[Step]:
@@ -75,21 +87,22 @@ def steps(rule: Rule, now_us: int, sure_since_us: int = 0) -> Iterator[Step]:
 
     Nothing is old for sure that was written before `sure_since_us`, unless all the time since then makes it old.
     """
-    oldest, newest, delete = oldest_statement(rule), newest_statement(rule), delete_statement(rule)
     before_us = now_us - rule.kept_us
-    cursor = 0
+    cursor: int | None = None
 
     def step(connection: sqlite3.Connection) -> int | None:
         nonlocal cursor
-        first = connection.execute(oldest, (cursor, _ANY_TIME)).fetchone()
-        old = connection.execute(oldest, (cursor, now_us)).fetchone() if first and first[1] > now_us else first
+        if cursor is None:
+            cursor = rule.begin(connection)
+        first = connection.execute(OLDEST, (cursor, _ANY_TIME)).fetchone()
+        old = connection.execute(OLDEST, (cursor, now_us)).fetchone() if first and first[1] > now_us else first
         if old is None or old[1] >= before_us or before_us < sure_since_us:
             return None
         low, cursor = first[0] - 1, first[0] - 1 + STEP
         if first is not old:
             cursor = min(cursor, old[0] - 1)
-        (last,) = connection.execute(newest, (low, max(cursor, old[0]), before_us)).fetchone()
-        return connection.execute(delete, (low, cursor, before_us, now_us, last)).rowcount
+        (last,) = connection.execute(_NEWEST, (low, max(cursor, old[0]), before_us)).fetchone()
+        return rule.carry_out(connection, (low, cursor, before_us, now_us, last))
 
     while True:
         yield step

@@ -28,7 +28,11 @@ class Damage(msgspec.Struct, frozen=True, order=True):
 
 
 class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone."""
+    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone.
+
+    `heads` is the last seq of each topic of its events, as a JSON object. Changes without an end may have higher
+    numbers: see ChangeRow.
+    """
 
     arm: str
     rev: int = 0
@@ -40,12 +44,14 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     description: bytes = b""
     read_at_us: int = 0
     mode_seen_at_us: int = 0
+    heads: bytes = b"{}"
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One slot of an arm: desired with the revision it comes from, last revision that touched it, and reported.
 
-    `set_by` says who set both, number by number.
+    `set_by` says who set both, number by number. What changes without an end ask for may be missing: it counts where
+    their revision is above `last_rev`.
     """
 
     arm: str
@@ -68,10 +74,11 @@ class FirstRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One remembered request; (user, conn, id) is unique.
+    """One remembered request; (user, conn, id) is unique. The change that it asks for has its number.
 
-    `address` and `correlation` say where the reply goes, `reply_open` that it is owed, `settled` that `outcome` is the
-    last one.
+    `address` and `correlation` say where the reply goes, `reply_open` that it is owed: until the event of its change is
+    published, or else `Batch.reply_published`. `settled`: `outcome` is the last one; of a request with a change that is
+    what the change says.
     """
 
     n: int
@@ -92,11 +99,10 @@ class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The new outcome of request `n`."""
+    """The new outcome of request `n`, whose change says whether it is the last one."""
 
     n: int
     outcome: bytes
-    settled: bool
     reply_open: bool
     rev: int
 
@@ -105,13 +111,12 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One change, as it was accepted.
 
     `rev` 0 takes no revision (unchanged); every other one is unique to its arm, but that entries about administration
-    stand at the revision they found. `request_n` 0: no request asked for it.
+    stand at the revision they found.
     `expires_us` 0: never. `starts` counts the starts after an unclean end that found it unsettled; it stands
     elsewhere.
     """
 
     n: int
-    request_n: int = 0
     arm: str
     rev: int
     verb: str
@@ -136,13 +141,16 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ChangeUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is known of change `n` now; `outcome`, `seq` and `settled_at_us` stay empty until it is settled."""
+    """What is known of change `n` now; `outcome`, `seq` and `settled_at_us` stay empty until it is settled.
+
+    `after` True: as it was accepted.
+    """
 
     n: int
     state: str
     epoch: int = 0
     cmd_seq: int = 0
-    after: bytes | None = None
+    after: bytes | bool | None = None
     outcome: str = ""
     seq: int = 0
     settled_at_us: int = 0
@@ -170,9 +178,38 @@ class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outcome: str
 
 
-class EventRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One event; `seq` counts from 1 without gap in its arm, `prev` is the seq before it on `topic` (0 = none)."""
+class EventParts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the event of a change says beside what its row says: values as bytes of `blobs.pack`.
 
+    Where a value is that of its change, True stands for it in the file.
+    """
+
+    event: str
+    cause: str
+    stage: str
+    reason: str = ""
+    mode: int | None = None
+    before: bytes | bool | None = None
+    after: bytes | bool | None = None
+    slotted: bool = False
+    """Whether it tells of the slot."""
+
+    def resolved(self, change: ChangeRow) -> "EventParts":
+        """With the values themselves."""
+        if self.before is not True and self.after is not True:
+            return self
+        before = change.before if self.before is True else self.before
+        after = change.after if self.after is True else self.after
+        return msgspec.structs.replace(self, before=before, after=after)
+
+
+class EventRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One event; `seq` counts from 1 without gap in its arm, `prev` is the seq before it on `topic` (0 = none).
+
+    `n` is that of its change, or its own. It has a body, or `parts` that its body is made of when it is read.
+    """
+
+    n: int
     arm: str
     seq: int
     epoch: int
@@ -180,7 +217,8 @@ class EventRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rev: int
     at_us: int
     topic: str
-    body: bytes
+    body: bytes = b""
+    parts: EventParts | None = None
 
 
 class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -200,7 +238,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the service needs at a start.
 
     `damages` are rows that were not what was written: they are left out. `epoch` is the new one, already committed.
-    `open_changes` and `open_requests` are in the order of their `n`.
+    `open_changes` and `open_requests`, those of them that somebody asked for, are in the order of their `n`.
     """
 
     epoch: int
@@ -213,10 +251,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     open_requests: list[RequestRow]
     handles: list[HandleRow]
     principals: dict[str, int]
-    topic_heads: dict[tuple[str, str], int]
     meta: dict[str, str]
-    next_request_n: int
-    next_change_n: int
+    next_n: int
     next_handle: int
     damages: list[Damage]
 
@@ -240,14 +276,15 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
 
     events: list[EventRow]
     missing: list[tuple[int, int]]
+    requests: dict[int, RequestRow]
+    """By the seq of the event that a reply goes with."""
     first_seq: int
     head_seq: int
     more: bool
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows a purge removed."""
+    """How many rows a purge removed or left only what the history tells of, and how many of those it removed later."""
 
-    requests: int
-    events: int
-    changes: int
+    forgotten: int
+    removed: int

@@ -9,8 +9,9 @@ from pathlib import Path
 import structlog
 
 from broker.store.copies import copy_path, way_back
-from broker.store.digest import sql_digest, sql_sha256
+from broker.store.digest import SQL_FUNCTIONS
 from broker.store.errors import StoreBrokenError, StoreVersionError
+from broker.store.jobs_migration import JOBS_FUNCTIONS, JOBS_MIGRATION
 
 log = structlog.get_logger()
 
@@ -156,8 +157,13 @@ _VERSION_5 = (
     *(f"ALTER TABLE change DROP COLUMN {column}" for column in ("starts", "row_hash", "state_hash")),
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION)
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
+
+FUNCTIONS = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS)
+"""What the statements of this program call, by name."""
+JOBS_VERSION = 6
+"""The version from which on a request, its change and event are one row."""
 
 HASHED_VERSION = 5
 """The version from which on rows have hashes."""
@@ -168,8 +174,8 @@ ANCHORED_VERSION = 4
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that may write, with every setting of `PRAGMAS` read back; StoreBrokenError when one differs."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=128)
-    connection.create_function("digest", -1, sql_digest, deterministic=True)
-    connection.create_function("sha256", -1, sql_sha256, deterministic=True)
+    for name, function in FUNCTIONS:
+        connection.create_function(name, -1, function, deterministic=True)
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts for a new file alone, and before all others
         for name, value, _ in PRAGMAS:

@@ -6,33 +6,29 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import structlog
 
-from broker.store.audit import audit_head, check_audit
+from broker.store import job
+from broker.store.audit import check_audit, read_head
 from broker.store.errors import StoreError, store_error
-from broker.store.reader import CHANGES, EVENTS, REQUESTS
 from broker.store.rows import Damage
 from broker.store.schema import connect_reader
-from broker.store.seals import SEALS, Seal, Sealed, Values, agrees, all_rows, meant, selected
+from broker.store.seals import Seal, Values, agrees, all_rows, meant, selected
 from broker.store.structure import check_structure, check_tables, mend_indexes
+from broker.store.tables import SEALS
 
 log = structlog.get_logger()
 
 WHOLE_BYTES = 64 * 1024 * 1024
 """A file up to this size is checked whole before the start."""
 NEWEST = 5_000
-"""Of a larger file, so many of the newest changes and audit entries are checked before the start."""
+"""Of a larger file, so many of the newest jobs and audit entries are checked before the start."""
 PAGE = 500
 """Rows checked at once in the background."""
+_TOP = 2**63 - 1
 PAUSE_S = 0.1
 """Rest after each page in the background."""
-
-LONG: tuple[tuple[Sealed[Any], str], ...] = ((REQUESTS, "n"), (CHANGES, "n"), (EVENTS, "rowid"))
-"""The tables that grow, and what numbers their rows."""
-_STATE = CHANGES.columns.split(", ").index("state")
-_SHORT = tuple(seal for seal in SEALS if seal.table not in {sealed.table for sealed, _ in LONG})
 
 
 @dataclass
@@ -55,20 +51,19 @@ def check_at_start(connection: sqlite3.Connection, path: Path, whole_bytes: int 
         StoreBrokenError: pages or tables are damaged, or the end of the audit is not the one that was kept outside.
     """
     check_tables(connection)
-    head = audit_head(connection).n
+    head = read_head(connection).n
     found = Surveyed(path.stat().st_size <= whole_bytes)
     if found.whole:
         indexes = check_structure(connection)
-        for sealed, number in LONG:
-            _survey(connection, sealed, f"{number} > ?", (0,), found)
+        _survey(connection, (0, _TOP), found)
         damaged = Counter(damage.table for damage in found.damages)
-        for seal in _SHORT:
+        for seal in SEALS:
             damaged[seal.table] += sum(not agrees(seal, values) for values in _rows(connection, seal))
         for name in mend_indexes(connection, indexes, damaged):
             log.warning("index_mended", index=name)
     else:
-        (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM change").fetchone()
-        _survey(connection, CHANGES, "n > ?", (newest - NEWEST,), found)
+        (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
+        _survey(connection, (newest - NEWEST, newest), found)
     audit = check_audit(connection, 0 if found.whole else max(0, head - NEWEST), head)
     if audit is not None:
         found.damages.append(audit)
@@ -79,21 +74,19 @@ def _rows(connection: sqlite3.Connection, seal: Seal) -> list[Values]:
     return all_rows(connection, f"SELECT {selected(seal)} FROM {seal.table}")
 
 
-def _survey(
-    connection: sqlite3.Connection, sealed: Sealed[Any], where: str, bounds: tuple[int, ...], found: Surveyed
-) -> None:
-    """Compare rows with their hashes; those of a change that may be open are noted.
+def _survey(connection: sqlite3.Connection, between: tuple[int, int], found: Surveyed) -> None:
+    """Compare jobs between two numbers (exclusive, inclusive) with their hashes; those that may be open are noted.
 
     No few bits that differ make an open change a settled one.
     """
-    query = f"SELECT {sealed.columns} FROM {sealed.table} NOT INDEXED WHERE {where}"
-    for values in all_rows(connection, query, bounds):
-        if sealed.agrees(values):
+    query = f"SELECT {job.SELECT} FROM job NOT INDEXED WHERE n > ? AND n <= ?"
+    for values in all_rows(connection, query, between):
+        row = job.Job(values)
+        if row.whole:
             continue
-        damage = sealed.damage(values)
-        found.damages.append(damage)
-        if sealed is CHANGES and not sealed.agrees_last(values) and values[_STATE] != "settled":
-            found.doubtful[values[0]] = damage.arm
+        found.damages.append(row.damage)
+        if row.ended is None and values[job.STATE] != job.SETTLED:
+            found.doubtful[row.n] = row.damage.arm
 
 
 def whole_check(connection: sqlite3.Connection) -> Iterator[list[Damage]]:
@@ -105,16 +98,15 @@ def whole_check(connection: sqlite3.Connection) -> Iterator[list[Damage]]:
     for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
         indexes = check_structure(connection, table)
         yield [Damage(table, "", name, "the index does not agree with its table") for name in indexes]
-    for seal in _SHORT:
+    for seal in SEALS:
         bad = [values for values in _rows(connection, seal) if not agrees(seal, values)]
         yield [seal.names(meant(seal, values)) for values in bad]
-    for sealed, number in LONG:
-        (newest,) = connection.execute(f"SELECT coalesce(max({number}), 0) FROM {sealed.table}").fetchone()
-        for low in range(0, newest, PAGE):
-            found = Surveyed(whole=False)
-            _survey(connection, sealed, f"{number} > ? AND {number} <= ?", (low, min(low + PAGE, newest)), found)
-            yield found.damages
-    head = audit_head(connection).n
+    (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
+    for low in range(0, newest, PAGE):
+        found = Surveyed(whole=False)
+        _survey(connection, (low, min(low + PAGE, newest)), found)
+        yield found.damages
+    head = read_head(connection).n
     for low in range(0, head, PAGE):
         damage = check_audit(connection, low, min(low + PAGE, head))
         yield [] if damage is None else [damage]

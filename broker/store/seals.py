@@ -1,27 +1,17 @@
-"""Which columns of which table a hash covers, and how rows are compared with it.
+"""How a table is declared: which columns a hash covers, how rows are compared with it, how statements are made.
 
-A row has one hash, or two where a part of it changes later: `hash` of what stays and `progress_hash` of the rest.
+A row has one hash, or more where parts of it change later: `hash` is of what stays.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from broker.store.digest import digest
-from broker.store.rows import (
-    ArmRow,
-    ChangeRow,
-    ChangeUpdate,
-    Damage,
-    EventRow,
-    FirstRow,
-    HandleRow,
-    ItemRow,
-    RequestRow,
-)
+from broker.store.rows import Damage
 
 R = TypeVar("R", bound=msgspec.Struct)
 Values = tuple[Any, ...]
@@ -34,7 +24,37 @@ LONGEST_NAME = 160
 DIFFERS = "hash differs"
 
 
-def _shown(value: Any) -> str:
+class Statement(NamedTuple):
+    """A statement for any number of rows: `head`, then `row` for each of them, then `tail`."""
+
+    head: str
+    row: str
+    tail: str = ""
+
+    def text(self, rows: int) -> str:
+        """The SQL for so many rows."""
+        return f"{self.head}{', '.join([self.row] * rows)}{self.tail}"
+
+
+def _marks(count: int) -> str:
+    return f"({', '.join('?' * count)})"
+
+
+def insert(table: str, columns: Sequence[str], verb: str = "INSERT") -> Statement:
+    """Adds rows of values of `columns`."""
+    return Statement(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ", _marks(len(columns)))
+
+
+def update(table: str, columns: Sequence[str], keys: Sequence[str]) -> Statement:
+    """Changes rows: they hold the new values of `columns`, then those of `keys`."""
+    sets = ", ".join(f"{name} = new.column{at}" for at, name in enumerate(columns, 1))
+    where = " AND ".join(f"{table}.{name} = new.column{at}" for at, name in enumerate(keys, len(columns) + 1))
+    row = _marks(len(columns) + len(keys))
+    head = f"UPDATE {table} SET {sets} FROM (VALUES "  # noqa: S608 - constants
+    return Statement(head, row, f") AS new WHERE {where}")
+
+
+def shown(value: Any) -> str:
     """A value of a damaged row as a name that can be shown and stored."""
     return str(value)[:LONGEST_NAME].encode("utf-8", "backslashreplace").decode()
 
@@ -56,50 +76,18 @@ class Seal(NamedTuple):
         """The row of these values of `columns`, as far as it can be named."""
         given = dict(zip(self.columns, values, strict=False))
         return Damage(
-            self.table, _shown(given.get(self.arm, "")), "/".join(_shown(given[name]) for name in self.key), DIFFERS
+            self.table, shown(given.get(self.arm, "")), "/".join(shown(given[name]) for name in self.key), DIFFERS
         )
-
-
-_CHANGING = ("n", *(name for name in ChangeUpdate.__struct_fields__ if name != "n"))
-_REQUEST_CHANGING = ("n", "outcome", "settled", "rev")
-
-ARM_COLUMNS = tuple(name for name in ArmRow.__struct_fields__ if name not in {"published_seq", "description"})
-REQUEST_FIXED = tuple(
-    name for name in RequestRow.__struct_fields__ if name not in {"outcome", "settled", "reply_open", "rev"}
-)
-CHANGE_FIXED = tuple(name for name in ChangeRow.__struct_fields__ if name == "n" or name not in {*_CHANGING, "starts"})
-
-SERVICE = Seal("service", ("one", "epoch", "last_time_us", "clean", "store", "commits"), ("one",))
-META = Seal("meta", ("key", "value"), ("key",))
-ARM = Seal("arm", ARM_COLUMNS, (), "arm")
-DESCRIPTION = Seal("description", ("arm", "description"), (), "arm")
-PUBLISHED = Seal("published", ("arm", "seq"), (), "arm")
-ITEM = Seal("item", ItemRow.__struct_fields__, ("key", "mode"), "arm")
-FIRST = Seal("first_value", FirstRow.__struct_fields__, ("key", "mode"), "arm")
-REQUEST = Seal("request", REQUEST_FIXED, ("user", "conn", "id"), "arm")
-REQUEST_PROGRESS = Seal("request", _REQUEST_CHANGING, ("n",), "", PROGRESS_HASH, "reply_open")
-CHANGE = Seal("change", CHANGE_FIXED, ("n", "rev"), "arm")
-CHANGE_PROGRESS = Seal("change", _CHANGING, ("n",), "", PROGRESS_HASH)
-EVENT = Seal("event", EventRow.__struct_fields__, ("seq",), "arm")
-TOPIC_HEAD = Seal("topic_head", ("arm", "topic", "seq"), ("topic",), "arm")
-HANDLE = Seal("handle", HandleRow.__struct_fields__, ("identifier",), "arm")
-PRINCIPAL = Seal("principal", ("name", "number"), ("name",))
-
-SEALS = (
-    SERVICE, META, ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, REQUEST, REQUEST_PROGRESS, CHANGE, CHANGE_PROGRESS,
-    EVENT, TOPIC_HEAD, HANDLE, PRINCIPAL,
-)  # fmt: skip
-"""Every hash of the file, but for the chain of the audit."""
 
 
 class Sealed(Generic[R]):
     """Reads rows of one table into structs, and only those that agree with their hashes.
 
-    Values come in the order of `columns`; `without` is a field that no column holds.
+    Values come in the order of `columns`.
     """
 
-    def __init__(self, row: type[R], *seals: Seal, without: str = "") -> None:
-        self._fields = tuple(name for name in row.__struct_fields__ if name != without)
+    def __init__(self, row: type[R], *seals: Seal) -> None:
+        self._fields = row.__struct_fields__
         names = list(self._fields)
         for seal in seals:
             names += [name for name in (*seal.columns, seal.hash) if name not in names]
@@ -125,14 +113,6 @@ class Sealed(Generic[R]):
         except (ValueError, TypeError, OverflowError):
             return False
         return True
-
-    def agrees_last(self, values: Values) -> bool:
-        """Whether the part that its last hash covers is what was written."""
-        part, at, flag = self._checks[-1]
-        try:
-            return bool(digest(part(values)) + (0 if flag is None else values[flag]) == values[at])
-        except (ValueError, TypeError, OverflowError):
-            return False
 
     def open(self, values: Values) -> R | None:
         """The row; None if it is not what was written."""

@@ -4,19 +4,20 @@ import sqlite3
 
 import msgspec
 
-from broker.store import meta_keys
+from broker.store import job, meta_keys
 from broker.store.anchor import Anchor
 from broker.store.digest import digest
 from broker.store.errors import REMEDY, StoreBrokenError
 from broker.store.rows import Damage
-from broker.store.seals import CHANGE, DIFFERS, EVENT, META, SERVICE, agrees, all_rows, selected
+from broker.store.seals import DIFFERS, agrees, all_rows, selected
+from broker.store.tables import META, SERVICE
 
 _LAST = 100
 """So many of the newest rows tell the last time."""
 
 
 class Service(msgspec.Struct, frozen=True):
-    """The row of the service."""
+    """The row of the service; the newest row of the audit may count further: `audit.counts`."""
 
     epoch: int
     last_time_us: int
@@ -69,10 +70,7 @@ def _second_epoch(connection: sqlite3.Connection) -> str:
 
 def _last_time_us(connection: sqlite3.Connection) -> int:
     """The time of the newest rows."""
-    last = 0
-    for seal, number in ((EVENT, "rowid"), (CHANGE, "n")):
-        query = f"SELECT {selected(seal)} FROM {seal.table} ORDER BY {number} DESC LIMIT {_LAST}"
-        at = seal.columns.index("at_us")
-        rows = all_rows(connection, query)
-        last = max(last, *(values[at] for values in rows if agrees(seal, values)), 0)
-    return last
+    query = f"SELECT {job.SELECT} FROM job ORDER BY n DESC LIMIT {_LAST}"
+    return max(
+        (values[job.AT] for values in all_rows(connection, query) if job.Job(values).accepted is not None), default=0
+    )

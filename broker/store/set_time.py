@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from broker.store.anchor import AnchorFile
-from broker.store.audit import audit_head
+from broker.store.audit import counts
 from broker.store.batch import Batch
 from broker.store.errors import StoreError, StoreTimeError, store_error
 from broker.store.history import check_history, own_anchor
@@ -15,9 +15,10 @@ from broker.store.lock import DirectoryLock
 from broker.store.restored import operator
 from broker.store.rows import HandleRow
 from broker.store.schema import connect, migrate
-from broker.store.seals import HANDLE, agrees, all_rows, selected
+from broker.store.seals import agrees, all_rows, selected
 from broker.store.service_row import read_service, write_service
-from broker.store.statements import COUNT, BatchWriter
+from broker.store.statements import BatchWriter
+from broker.store.tables import HANDLE
 from schema.codecs.times import format_time
 
 SURE_KEY = "clock/sure_since_us"
@@ -58,26 +59,24 @@ def _set(connection: sqlite3.Connection, path: Path, time_us: int) -> int:
     row = read_service(connection)
     if row is None:
         raise StoreError(f"{path}: the row of the service is damaged; start the service, which mends it")
-    if time_us >= row.last_time_us:
+    before_us = counts(connection).last_time_us
+    if time_us >= before_us:
         raise StoreTimeError(
-            f"{path} has told no later time than {format_time(row.last_time_us)}: "
+            f"{path} has told no later time than {format_time(before_us)}: "
             f"{format_time(time_us)} need not be set, the service goes on from there by itself"
         )
-    batch = _corrections(connection, row.last_time_us, time_us)
-    entry = {"at": time_us, "decision": "time_set", "before": format_time(row.last_time_us), "by": operator()}
+    batch = _corrections(connection, before_us, time_us)
+    entry = {"at": time_us, "decision": "time_set", "before": format_time(before_us), "by": operator()}
     batch.audit(msgspec.json.encode(entry))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        BatchWriter(connection, audit_head(connection)).write(batch)
-        changed = read_service(connection)
-        if changed is not None:
-            write_service(connection, msgspec.structs.replace(changed, last_time_us=time_us))
-        connection.execute(COUNT, (0,))
+        BatchWriter(connection, last_time_us=time_us).write(batch)
+        write_service(connection, msgspec.structs.replace(row, last_time_us=time_us))
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-    return row.last_time_us
+    return before_us
 
 
 def _corrections(connection: sqlite3.Connection, before_us: int, time_us: int) -> Batch:

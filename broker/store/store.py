@@ -20,11 +20,12 @@ from broker.store.lock import DirectoryLock
 from broker.store.rename import due_in, rename_arms
 from broker.store.reserve import Reserve
 from broker.store.restored import accept_lost_history
-from broker.store.retention import RULES, steps
+from broker.store.retention import FORGET, REMOVE, RULES, steps
 from broker.store.rows import Loaded, Purged
 from broker.store.schema import connect, migrate
 from broker.store.scrub import WHOLE_BYTES, Scrub, Surveyed, check_at_start
 from broker.store.service_row import mend_service
+from broker.store.statements import UNDER_WAY
 from broker.store.vacuum import give_back, rewrite, shrinkable
 from broker.store.writer import Writer
 
@@ -114,7 +115,8 @@ class Store(GroupCommit):
         """
         work = partial(load, surveyed=self._surveyed, blame=blame)
         loaded = self._writer.run(work).result()
-        self._writer.describe({row.arm: row.description for row in loaded.arms})
+        under_way = (row.n for row in loaded.open_changes if row.state in UNDER_WAY)
+        self._writer.begin({row.arm: row.description for row in loaded.arms}, under_way)
         return loaded
 
     def renames_due(self, renames: Mapping[str, str]) -> dict[str, str]:
@@ -150,14 +152,14 @@ class Store(GroupCommit):
         Raises:
             StoreError: the store failed.
         """
-        removed = dict.fromkeys(("request", "event", "change"), 0)
+        removed = dict.fromkeys(RULES, 0)
         try:
             for rule in RULES:
                 for step in steps(rule, now_us, sure_since_us):
                     count = await asyncio.wrap_future(self._writer.run(step))
                     if count is None:
                         break
-                    removed[rule.table] += count
+                    removed[rule] += count
             await self.archive(now_us)
             while await asyncio.wrap_future(self._writer.run(give_back)):
                 pass
@@ -165,7 +167,7 @@ class Store(GroupCommit):
         except (StoreError, OSError, sqlite3.Error) as error:
             self._fail(store_error(error))
             raise store_error(error) from error
-        return Purged(requests=removed["request"], events=removed["event"], changes=removed["change"])
+        return Purged(forgotten=removed[FORGET], removed=removed[REMOVE])
 
     async def archive(self, now_us: int) -> None:
         """Put the audit of months that are over into files, and remove it here.

@@ -3,9 +3,8 @@
 import re
 import sqlite3
 
-from broker.store.digest import sql_digest, sql_sha256
 from broker.store.errors import REMEDY, StoreBrokenError
-from broker.store.schema import MIGRATIONS
+from broker.store.schema import FUNCTIONS, MIGRATIONS
 
 _MOST = 1_000_000
 """Complaints at once."""
@@ -33,8 +32,8 @@ def check_tables(connection: sqlite3.Connection) -> None:
     """
     model = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        model.create_function("digest", -1, sql_digest)
-        model.create_function("sha256", -1, sql_sha256)
+        for name, function in FUNCTIONS:
+            model.create_function(name, -1, function)
         for statements in MIGRATIONS:
             for statement in statements:
                 model.execute(statement)

@@ -1,7 +1,7 @@
 """The one thread that writes."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -12,7 +12,7 @@ from broker.store.anchor import Anchor
 from broker.store.batch import Batch
 from broker.store.errors import StoreError, StoreFullError, store_error
 from broker.store.schema import BUSY_MS
-from broker.store.statements import COUNT, AuditHead, BatchWriter
+from broker.store.statements import BatchWriter
 
 T = TypeVar("T")
 Keep = Callable[[Anchor], None]
@@ -31,22 +31,28 @@ class Writer:
     ) -> None:  # fmt: skip
         self._make_room = make_room
         self._connection = connection
-        self._batches = BatchWriter(connection, AuditHead(known.audit, known.audit_hash))
+        self._batches = BatchWriter(connection)
+        self._batches.commits = known.commits
         self._keep = keep
-        self._store, self._epoch, self._commits, self._requests, self._changes = known[:5]
+        self._store, self._epoch = known[:2]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._error: StoreError | None = None
         self._last: Future[Any] | None = None
         self.spent_s = 0.0
         """What the last transaction took."""
 
-    def describe(self, descriptions: dict[str, bytes]) -> None:
-        """Say which descriptions of arms the file holds; before the first batch."""
-        self._batches.descriptions.update(descriptions)
+    def begin(self, descriptions: dict[str, bytes], under_way: Iterable[int]) -> None:
+        """Say which descriptions of arms, and which changes under way, the file holds; before the first batch."""
+        self._batches.begin(descriptions, under_way)
+
+    @property
+    def commits(self) -> int:
+        """Number of the last transaction."""
+        return self._batches.commits
 
     def commit(self, batch: Batch) -> Future[None]:
         """Commit a batch; the future ends after the COMMIT, or with a StoreError."""
-        self._last = done = self._thread.submit(self._transact, partial(self._write, batch), batch.last_time_us)
+        self._last = done = self._thread.submit(self._transact, partial(self._write, batch))
         return done
 
     def commit_here(self, batch: Batch) -> Future[None] | None:
@@ -57,7 +63,7 @@ class Writer:
             return None
         done: Future[None] = Future()
         try:
-            done.set_result(self._transact(partial(self._write, batch), batch.last_time_us))
+            done.set_result(self._transact(partial(self._write, batch)))
         except StoreError as error:
             done.set_exception(error)
         return done
@@ -75,7 +81,7 @@ class Writer:
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run a short piece of work in a transaction of its own; fails with a StoreError."""
-        done: Future[T] = self._thread.submit(self._transact, partial(self._work, work), 0)
+        done: Future[T] = self._thread.submit(self._transact, partial(self._work, work))
         self._last = done
         return done
 
@@ -92,30 +98,28 @@ class Writer:
 
     def _write(self, batch: Batch) -> None:
         self._batches.write(batch)
-        self._requests = next(reversed(batch.requests), self._requests)
-        if batch.changes:
-            self._changes = batch.changes[-1].n
         if batch.epochs:
             self._epoch = max(self._epoch, *batch.epochs)
 
     def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
         result = work(self._connection)
+        self._batches.count()
         (self._epoch,) = self._connection.execute("SELECT epoch FROM service").fetchone()
         return result
 
-    def _transact(self, work: Callable[[], T], time_us: int) -> T:
+    def _transact(self, work: Callable[[], T]) -> T:
         if self._error is not None:
             raise self._error
         begun_s = monotonic()
         try:
             try:
-                result = self._once(work, time_us)
+                result = self._once(work)
             except Exception as error:
                 if not isinstance(store_error(error), StoreFullError) or not self._make_room():
                     raise
-                result = self._once(work, time_us)
-            self._commits += 1
-            numbers = (self._epoch, self._commits, self._requests, self._changes)
+                result = self._once(work)
+            newest = self._batches.newest
+            numbers = (self._epoch, self._batches.commits, newest, newest)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
             self.spent_s = monotonic() - begun_s
         except Exception as error:
@@ -123,13 +127,12 @@ class Writer:
             raise self._error from error
         return result
 
-    def _once(self, work: Callable[[], T], time_us: int) -> T:
+    def _once(self, work: Callable[[], T]) -> T:
         """One transaction; nothing of it happened when it fails."""
         try:
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN IMMEDIATE")
             result = work()
-            self._connection.execute(COUNT, (time_us,))
             self._connection.execute("COMMIT")
         except Exception:
             self._batches.take_back()

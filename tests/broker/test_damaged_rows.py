@@ -12,8 +12,8 @@ import pytest
 from broker.store.anchor import FILE as ANCHOR
 from broker.store.digest import sql_digest
 from broker.store.errors import StoreBrokenError
-from broker.store.seals import ITEM
 from broker.store.store import FILE
+from broker.store.tables import ITEM
 from tests.virtual_plant import Plant, run
 
 SET = "SetTwistLinearSoftLimit"
@@ -29,6 +29,11 @@ def alter(data: Path, *statements: str) -> None:
         connection.create_function("replaced", 3, lambda blob, old, new: blob.replace(old.encode(), new.encode()))
         for statement in statements:
             assert connection.execute(statement).rowcount > 0, statement
+
+
+def of(request_id: str) -> str:
+    """The condition of the job of a request."""
+    return f"instr(accepted, CAST('{request_id}' AS BLOB))"
 
 
 def play_twice(data: Path, before: Scenario, statements: tuple[str, ...], after: Scenario, **options: Any) -> None:
@@ -162,8 +167,8 @@ def test_a_repeat_of_a_damaged_request_is_answered_that_nobody_knows(tmp_path: P
         assert plant.events("r1") == []
 
     statements = (
-        "UPDATE request SET outcome = replaced(outcome, '\"ok\":true', '\"ok\":fals') WHERE id = 'first-r1'",
-        "UPDATE request SET method = 'SetGravityVector' WHERE id = 'refused'",
+        f"UPDATE job SET reply = replaced(reply, '\"ok\":true', '\"ok\":fals') WHERE {of('first-r1')}",  # noqa: S608 - constants
+        f"UPDATE job SET accepted = replaced(accepted, '{SET}', 'GetTwistLinearSoftLimit') WHERE {of('refused')}",  # noqa: S608 - constants
     )
     play_twice(tmp_path, change, statements, after)
 
@@ -176,21 +181,21 @@ def test_a_damaged_event_is_a_gap_that_can_be_passed(tmp_path: Path) -> None:
 
     async def after(plant: Plant) -> None:
         result = (await plant.call("r1", "GetEvents", {"after_seq": 0}))["result"]
-        assert [event["seq"] for event in result["events"]] == [1, 4, 5]
-        assert result["missing"] == [{"first": 2, "last": 3}, {"first": 6, "last": 6}]
+        assert [event["seq"] for event in result["events"]] == [1, 4]
+        assert result["missing"] == [{"first": 2, "last": 3}, {"first": 5, "last": 6}]
         assert (result["first_seq"], result["head_seq"], result["more"]) == (1, 6, False)
         page = (await plant.call("r1", "GetEvents", {"after_seq": 1, "limit": 1}))["result"]
         assert (page["events"], page["missing"], page["more"]) == ([], [{"first": 2, "last": 2}], True)
         history = (await plant.call("r1", "GetHistory"))["result"]
-        assert [entry["rev"] for entry in history["changes"]] == [7, 5, 4, 3, 2]
-        assert history["missing"] == [{"first": 6, "last": 6}]
+        assert [entry["rev"] for entry in history["changes"]] == [5, 2]
+        assert history["missing"] == [{"first": rev, "last": rev} for rev in (7, 6, 3)]
         assert (await plant.call("r1", SET, VALUE))["seq"] == 7
 
     statements = (
-        "UPDATE event SET body = replaced(body, '0.21', '0.29') WHERE arm = 'r1' AND seq = 2",
-        "DELETE FROM event WHERE arm = 'r1' AND seq = 3",
-        "UPDATE event SET body = CAST(x'ff' AS BLOB) WHERE arm = 'r1' AND seq = 6",
-        "UPDATE change SET after = replaced(after, '0.24', '0.04') WHERE arm = 'r1' AND rev = 6",
+        "UPDATE job SET ended = replaced(ended, 'applied', 'refused') WHERE arm = 'r1' AND seq = 2",
+        "DELETE FROM job WHERE arm = 'r1' AND seq = 3",
+        "UPDATE job SET ended = CAST(x'ff' AS BLOB) WHERE arm = 'r1' AND seq = 6",
+        "UPDATE job SET accepted = replaced(accepted, '0.24', '0.04') WHERE arm = 'r1' AND rev = 6",
     )
     play_twice(tmp_path, before, statements, after)
 
@@ -212,7 +217,13 @@ def test_a_damaged_authority_or_lock_holds_its_arm(tmp_path: Path) -> None:
     )
 
 
-def test_a_damaged_change_that_waited_is_over_and_its_arm_is_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flip", "outcomes"),
+    [("accepted = replaced(accepted, '0.25', '0.05')", []), ("ended = x'97'", ["damaged"]), ("arm = 'r0'", [])],
+)
+def test_a_damaged_change_that_waited_is_over_and_its_arm_is_held(
+    tmp_path: Path, flip: str, outcomes: list[str]
+) -> None:
     async def before(plant: Plant) -> None:
         await plant.call("r1", "SimFault", {"fault": "offline"})
         await plant.turn(1.0)
@@ -227,11 +238,10 @@ def test_a_damaged_change_that_waited_is_over_and_its_arm_is_held(tmp_path: Path
         assert [event["event"] for event in plant.events("r1")] == ["ARM_CONFIRMED"]
         assert (await plant.call("r1", SET, VALUE, id="waits"))["stage"] == "stored"
         history = (await plant.call("r1", "GetHistory"))["result"]["changes"]
-        assert [entry["outcome"] for entry in history if entry["item"] != "arm"] == ["damaged"]
+        assert [entry["outcome"] for entry in history if entry["item"] != "arm"] == outcomes
         assert (await plant.call("r1", SET, VALUE))["stage"] == "applied"
 
-    flip = "UPDATE change SET after = replaced(after, '0.25', '0.05') WHERE state = 'pending'"
-    play_twice(tmp_path, before, (flip,), after)
+    play_twice(tmp_path, before, (f"UPDATE job SET {flip} WHERE state = 'pending'",), after)  # noqa: S608 - constants
 
 
 def test_a_value_that_is_right_and_cannot_be_used_holds_its_arm(tmp_path: Path) -> None:
@@ -294,7 +304,7 @@ def test_what_is_damaged_while_the_service_runs_is_told_within_a_day(tmp_path: P
         async with Plant(tmp_path) as plant:
             await change(plant)
             await plant.turn(1.0)
-            alter(tmp_path, "UPDATE request SET outcome = x'00' WHERE id = 'first-r1'")
+            alter(tmp_path, f"UPDATE job SET reply = x'00' WHERE {of('first-r1')}")  # noqa: S608 - constants
             await plant.turn(25 * 3600.0)
             limit = time.monotonic() + 60
             while not plant.service._counters.totals()["row_damaged"] and time.monotonic() < limit:

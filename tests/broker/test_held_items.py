@@ -9,12 +9,13 @@ from structlog.testing import capture_logs
 
 from broker.service import Service
 from broker.store.digest import sql_digest
-from broker.store.seals import ITEM
+from broker.store.tables import ITEM
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import LimitSources
 from handlers.state.provenance import Stamp
 from schema.items import HELD_SLOTS
 from tests.journey.limit_files import urdf
+from tests.stored import ends, requests
 from tests.virtual_plant import Plant, play, run
 
 SET_TWIST = "SetTwistLinearSoftLimit"
@@ -70,13 +71,12 @@ def test_one_commit_holds_all_of_it_and_a_crash_loses_nothing(tmp_path: Path) ->
             assert (await plant.reply("b"))["stage"] == "stored"
             await plant.committed()
             data = plant.copy(tmp_path / "copy")
-        rows = sqlite3.connect(data / "store.sqlite3")
-        assert rows.execute("SELECT state, outcome FROM change").fetchall() == [("settled", "applied")] * 2
-        assert rows.execute("SELECT id, settled, reply_open FROM request ORDER BY n").fetchall() == [
-            ("a", 1, 1),
-            ("b", 1, 1),
+        rows = data / "store.sqlite3"
+        assert ends(rows) == [("u/c/a", "settled", "applied"), ("u/c/b", "settled", "applied")]
+        assert [(one.id, one.settled, one.reply_open) for one in requests(rows)] == [
+            ("a", True, True),
+            ("b", True, True),
         ]
-        rows.close()
         async with Plant(data) as plant:
             assert [(await plant.reply(request))["stage"] for request in "ab"] == ["applied", "applied"]
             assert [event["seq"] for event in plant.events()] == [1, 2]
@@ -93,7 +93,7 @@ def test_an_arm_of_an_older_store_gets_its_first_values_at_contact(tmp_path: Pat
     async def scenario() -> None:
         async with Plant(tmp_path / "first") as plant:
             await plant.call("r1", SET_TWIST, TWIST)
-            await plant.committed()
+            await plant.turn(1.0)
             data = plant.copy(tmp_path / "copy")
         store = sqlite3.connect(data / "store.sqlite3")
         store.execute("DELETE FROM item WHERE key LIKE 'joint_limits' OR key IN ('joint_safety', 'joint_parameters')")

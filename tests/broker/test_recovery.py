@@ -1,12 +1,12 @@
 """What a start takes from the store; the whole of it is played in tests/journey/test_restart.py."""
 
-import sqlite3
 from pathlib import Path
 
 import msgspec
 
 from broker.store.rows import ChangeRow, ItemRow
 from broker.store.store import Store
+from tests.stored import changes
 from tests.virtual_plant import START_US, Plant, run
 
 VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.25}
@@ -16,6 +16,7 @@ def test_counters_values_and_heads_come_back(tmp_path: Path) -> None:
     async def whole() -> None:
         async with Plant(tmp_path) as plant:
             await plant.call("r1", "SetTwistLinearSoftLimit", VALUE)
+            await plant.turn(1.0)
             before = plant.session()
         async with Plant(tmp_path) as plant:
             after = plant.session()
@@ -45,9 +46,7 @@ def test_items_of_another_version_are_passed_over(tmp_path: Path) -> None:
         store.close()
         async with Plant(tmp_path) as plant:
             assert (await plant.call("r1", "SetTwistLinearSoftLimit", VALUE))["stage"] == "applied"
-        rows = sqlite3.connect(tmp_path / "store.sqlite3")
-        assert rows.execute("SELECT state FROM change WHERE n = 1").fetchone() == ("accepted",)
-        rows.close()
+        assert changes(tmp_path / "store.sqlite3")[0].state == "accepted"
 
     run(whole)
 
@@ -59,7 +58,9 @@ def test_rows_of_arms_that_were_taken_up_are_not_kept_and_those_of_others_are(tm
         async with Plant(tmp_path, arms=("r1",)) as plant:
             loaded = plant.loaded
             assert {row.arm for row in loaded.arms} == {row.arm for row in loaded.items} == {"r2"}
-            assert {arm for arm, _ in loaded.topic_heads} == {"r2"}
+            assert [msgspec.json.decode(row.heads) for row in loaded.arms] == [
+                {"config/TWIST_LINEAR_SOFT_LIMIT_CHANGED": 1}
+            ]
         async with Plant(tmp_path) as plant:
             assert plant.session("r2").state.seq == 1
             assert not plant.loaded.items

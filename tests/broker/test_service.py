@@ -1,12 +1,12 @@
 """The upkeep of a run."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from broker.service import DRAIN_S
 from tests.memory_link import BASE
+from tests.stored import changes
 from tests.virtual_plant import Plant, play
 
 HOUR_S = 3600.0
@@ -72,9 +72,7 @@ def test_an_ordered_end_waits_for_a_hanging_arm_but_not_for_ever(tmp_path: Path)
         assert last.document["state"] == "offline"
 
     play(tmp_path, scenario)
-    rows = sqlite3.connect(tmp_path / "store.sqlite3")
-    assert rows.execute("SELECT state FROM change WHERE arm = 'r1'").fetchall() == [("writing",)]
-    rows.close()
+    assert [change.state for change in changes(tmp_path / "store.sqlite3") if change.arm == "r1"] == ["writing"]
 
 
 def test_an_ordered_end_commits_what_is_decided(tmp_path: Path) -> None:

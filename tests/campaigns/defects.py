@@ -9,6 +9,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from armbroker.__main__ import main
 from broker.accept.known_ids import KnownIds
 from broker.accept.rates import Rates
@@ -18,10 +20,9 @@ from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
 from broker.settle.fences import Fences
-from broker.store import audit, history, repair, schema, scrub, seals, service_row
+from broker.store import audit, history, job, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
-from broker.store.statements import COUNT
 from broker.store.writer import Writer
 
 VARIABLE = "ARMBROKER_TEST_DEFECT"
@@ -63,6 +64,7 @@ def _believe_rows() -> None:
     setattr(seals.Sealed, "agrees", lambda *_: True)  # noqa: B010 - a defect that is put in from outside
     for module in (audit, repair, scrub, service_row):
         setattr(module, "agrees", lambda *_: True)  # noqa: B010 - likewise
+    setattr(job, "opened", lambda blob: msgspec.msgpack.decode(blob[:-8]) if blob else None)  # noqa: B010 - likewise
 
 
 def _sync_off() -> None:
@@ -74,12 +76,11 @@ def _sync_off() -> None:
 def _believe_disk() -> None:
     """A write that the disk refused is taken for done."""
 
-    def transact(writer: Writer, work: Callable[[], Any], time_us: int) -> Any:
+    def transact(writer: Writer, work: Callable[[], Any]) -> Any:
         connection = writer._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
             result = work()
-            connection.execute(COUNT, (time_us,))
             connection.execute("COMMIT")
         except sqlite3.Error:
             if connection.in_transaction:

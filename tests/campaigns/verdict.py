@@ -9,6 +9,8 @@ from typing import Any
 
 from tests.campaigns.campaign import Campaign, Document, Sent
 from tests.campaigns.cells import Place
+from tests.stored import ends as stored_ends
+from tests.stored import event_bodies
 
 TOOK_EFFECT = ("applied", "rounded", "clamped")
 REPLACED = ("overwritten", "superseded")
@@ -41,8 +43,7 @@ class Verdict:
 
     def _judge_events(self, arm: str, rows: sqlite3.Connection) -> None:
         """Events have no gap, the monitor saw every one, and none is foreign that was ours."""
-        bodies = rows.execute("SELECT body FROM event WHERE arm = ? ORDER BY seq", (arm,))
-        stored = [json.loads(body) for (body,) in bodies]
+        stored = [*map(json.loads, event_bodies(rows, arm))]
         self._expect([one["seq"] for one in stored] == list(range(1, len(stored) + 1)), f"{arm}: a gap in seq")
         seen = {one["seq"]: one for one in self._campaign.monitor.events(f"{arm}/")}
         self._expect([seen.get(one["seq"]) for one in stored] == stored, f"{arm}: the monitor missed events")
@@ -66,11 +67,9 @@ class Verdict:
 
     def _judge_requests(self, rows: sqlite3.Connection) -> None:
         """Each request has one end; an arm carried it out if it took effect, and never twice in a life."""
-        found = rows.execute("SELECT request_id, state, outcome FROM change WHERE request_n > 0")
         ends: dict[str, list[str]] = defaultdict(list)
-        for request_id, state, outcome in found:
-            if outcome not in ("reopened", "reverted"):
-                ends[request_id].append(outcome if state == "settled" else state)
+        for request_id, state, outcome in stored_ends(rows):
+            ends[request_id].append(outcome if state == "settled" else state)
         for request_id, sent in self._campaign.sent.items():
             self._judge_one(request_id, sent, ends.get(request_id, []))
         for one, times in Counter(self._taken).items():

@@ -23,6 +23,8 @@ from schema.messages import Message
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto
+from tests.stored import ends as stored_ends
+from tests.stored import event_bodies, jobs
 
 ARMS = ("r1", "r2", "r3")
 SEED = 20261130
@@ -97,15 +99,12 @@ class Outcome(NamedTuple):
 
     def events(self, arm: str) -> list[dict[str, Any]]:
         """All events of an arm, from the store."""
-        return [json.loads(body) for (body,) in self.rows.execute(_EVENTS, (arm,))]
+        return [*map(json.loads, event_bodies(self.rows, arm))]
 
     def values(self, arm: str, column: str) -> dict[Slot, Message]:
         """Desired or reported values of an arm, from the store."""
         found = self.rows.execute(f"SELECT key, mode, {column} FROM item WHERE arm = ?", (arm,))  # noqa: S608 - a column of ours
         return {(key, mode): unpack(blob, ITEMS[key].record) for key, mode, blob in found}
-
-
-_EVENTS = "SELECT body FROM event WHERE arm = ? ORDER BY seq"
 
 
 async def _trial(process: ServiceProcess, monitor: Client, clients: list[Client]) -> dict[str, Sent]:
@@ -181,10 +180,9 @@ def test_the_load_was_one(outcome: Outcome) -> None:
 
 def test_every_change_answered_applied_is_there(outcome: Outcome) -> None:
     stored = {
-        request: (arm, rev, state, result)
-        for request, arm, rev, state, result in outcome.rows.execute(
-            "SELECT request_id, arm, rev, state, outcome FROM change WHERE request_n > 0 AND outcome <> 'reopened'"
-        )
+        one.past.request_id: (one.past.arm, one.past.rev, one.past.state, one.past.outcome)
+        for one in jobs(outcome.rows)
+        if one.past is not None and one.request is not None
     }
     for full, reply in outcome.replies():
         if reply["stage"] != "applied":
@@ -199,8 +197,7 @@ def test_one_outcome_per_id(outcome: Outcome) -> None:
     for full, sent in outcome.sent.items():
         ends = {(reply["ok"], reply["rev"], reply["seq"]) for reply in sent.replies if reply["final"]}
         assert len(ends) <= 1, (full, sent.replies)
-    repeated = "SELECT request_id FROM change WHERE outcome NOT IN ('reopened', 'reverted') AND request_n > 0"
-    requests = [row[0] for row in outcome.rows.execute(repeated)]
+    requests = [full for full, _, _ in stored_ends(outcome.rows)]
     assert len(requests) == len(set(requests))
     told = [event["request_id"] for arm in ARMS for event in outcome.events(arm) if event.get("request_id")]
     assert len(told) == len(set(told))

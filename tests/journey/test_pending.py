@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit
 from tests.journey.test_restart import away, journal
+from tests.stored import changes
 from tests.virtual_plant import START_US, Plant, run
 
 SET, RESET = "SetTwistLinearSoftLimit", "ResetTwistLinearSoftLimit"
@@ -492,9 +492,7 @@ def test_nothing_is_written_to_an_arm_that_is_moving_when_it_is_reached(play: Ca
 def test_unclean_ends_are_not_held_against_what_only_waits(play: Callable[[Scenario], None]) -> None:
     async def scenario(folder: Path) -> None:
         data = await crash_with_waiting(folder, (SET, value(0.1)))
-        rows = sqlite3.connect(data / "store.sqlite3")
-        assert rows.execute("SELECT state FROM change ORDER BY n").fetchall() == [("settled",), ("pending",)]
-        rows.close()
+        assert [one.state for one in changes(data / "store.sqlite3")] == ["settled", "pending"]
         for _ in range(3):
             store = Store.open(data, lambda: START_US)
             store.load()

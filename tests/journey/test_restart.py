@@ -227,7 +227,7 @@ def test_what_was_settled_but_not_published_is_sent_before_anything_new(play: Ca
             first_document = next(number for number, each in enumerate(again) if each.topic.startswith("state/"))
             last_of_old = max(number for number, each in enumerate(again) if each.topic.startswith(("evt/", "res/")))
             assert last_of_old < first_document
-            await plant.committed()
+            await plant.turn(1.0)
             data = plant.copy(folder / "second")
         async with Plant(data) as plant:
             assert only_events_and_replies(plant.link.published) == []

@@ -17,6 +17,7 @@ from broker.link.mqtt_link import InboundMessage
 from devices.adapter import LinkState
 from schema.items import HELD_SLOTS
 from tests.memory_link import BASE, Published
+from tests.stored import event_bodies
 from tests.virtual_plant import Plant, run
 
 ARMS = ("r1", "r2")
@@ -239,8 +240,7 @@ def play_and_check(seed: int, folder: Path) -> None:
         schedule = Schedule(seed, folder)
         plant = await schedule.play()
         await schedule.rest(plant)
-        rows = plant.store._connection.execute("SELECT arm, body FROM event ORDER BY arm, seq").fetchall()
-        events = {arm: [json.loads(body) for owner, body in rows if owner == arm] for arm in ARMS}
+        events = {arm: [*map(json.loads, event_bodies(plant.store._connection, arm))] for arm in ARMS}
         check_events(schedule, events)
         check_outcomes(schedule, events)
         check_rest(schedule, plant, events)

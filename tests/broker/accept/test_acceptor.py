@@ -10,6 +10,7 @@ import pytest
 
 from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
+from tests.stored import changes
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
@@ -111,7 +112,6 @@ def test_reads_see_what_is_committed_only(tmp_path: Path) -> None:
         plant.send("r1", "GetKinematicSoftLimits", {"control_mode": SLOT}, id="r", view="desired")
         reply = await plant.reply("r")
         assert reply["result"]["twist_linear"] == 0.25
-        rows = plant.store._connection.execute("SELECT count(*) FROM change").fetchone()
-        assert rows == (1,)
+        assert len(changes(plant.store._connection)) == 1
 
     play(tmp_path, scenario)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.stored import audited
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
@@ -11,8 +12,8 @@ SET = "SetTwistLinearSoftLimit"
 
 def entries(plant: Plant, decision: str) -> list[dict[str, Any]]:
     """The audited requests that ended so."""
-    rows = plant.store._connection.execute("SELECT entry FROM audit ORDER BY n").fetchall()
-    return [entry for (row,) in rows if (entry := json.loads(row)).get("decision") == decision]
+    rows = map(json.loads, audited(plant.store._connection))
+    return [entry for entry in rows if entry.get("decision") == decision]
 
 
 async def ask(plant: Plant) -> None:
@@ -55,8 +56,8 @@ def test_long_names_are_cut_wherever_they_are_kept_or_shown_and_stay_different_r
         assert other["error"]["kind"] == "id_reused"
         arm = await plant.call("r" * 60_000, SET, {}, id="z")
         assert (arm["error"]["kind"], arm["arm"]) == ("bad_arm_id", "r" * 64)
-        longest = "SELECT max(length(method) + length(arm) + length(outcome) + length(address)) FROM request"
+        longest = "SELECT max(length(accepted) + length(arm) + length(reply)) FROM job"
         assert plant.store._connection.execute(longest).fetchone()[0] < 2_000
-        assert plant.store._connection.execute("SELECT max(length(entry)) FROM audit").fetchone()[0] < 1_000
+        assert max(map(len, audited(plant.store._connection))) < 1_000
 
     play(tmp_path, scenario)

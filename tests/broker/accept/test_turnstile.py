@@ -47,12 +47,12 @@ def test_beyond_its_rate_a_user_is_refused_from_memory_and_others_are_not(tmp_pa
         assert 0 < wait_ms <= 12_000
         assert (await plant.call("r1", "SetGravityVector", {"z": -9.9}, user="other"))["stage"] == "applied"
         await plant.committed()
-        before = rows(plant, "request"), rows(plant, "audit")
+        before = rows(plant, "job"), rows(plant, "audit")
         for _ in range(3):
             plant.send("r1", "SetGravityVector", {"z": -9.95}, id="again")
             await plant.reply("again")
         await plant.committed()
-        assert (rows(plant, "request"), rows(plant, "audit")) == before
+        assert (rows(plant, "job"), rows(plant, "audit")) == before
         await plant.turn(4 * wait_ms / 1000)
         assert (await plant.call("r1", "SetGravityVector", {"z": -9.95}, id="again"))["stage"] == "applied"
         assert plant.service._counters.totals()["rate_limited"] >= 4

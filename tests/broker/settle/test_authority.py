@@ -9,6 +9,7 @@ import pytest
 from broker.settle.authority import LONGEST_WAIT_S
 from schema.arms import Authority
 from schema.codecs.times import format_time
+from tests.stored import audited
 from tests.virtual_plant import START_US, Plant, play, run
 
 SET = "SetTwistLinearSoftLimit"
@@ -25,8 +26,8 @@ def meta(plant: Plant, key: str) -> Any:
 
 def audits(plant: Plant, decision: str) -> list[dict[str, Any]]:
     """The entries of the audit of a decision."""
-    rows = plant.store._connection.execute("SELECT entry FROM audit ORDER BY n").fetchall()
-    return [entry for (body,) in rows if (entry := json.loads(body)).get("decision") == decision]
+    rows = map(json.loads, audited(plant.store._connection))
+    return [entry for entry in rows if entry.get("decision") == decision]
 
 
 def admin(plant: Plant) -> list[dict[str, Any]]:

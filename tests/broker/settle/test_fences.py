@@ -11,6 +11,7 @@ from broker.service import Service
 from broker.store.errors import HistoryLostError
 from devices.adapter import ArmAwayError
 from tests.broker.settle.test_settler import ITEM, SET, commands, value
+from tests.stored import audited
 from tests.virtual_plant import Plant, play, run
 
 
@@ -121,7 +122,7 @@ def test_what_arms_know_is_accepted_once_somebody_says_so(tmp_path: Path) -> Non
         assert (await plant.call("r1", SET, value(0.3)))["stage"] == "applied"
         assert commands(tmp_path, ITEM)[-1] == [8, 2]
         assert [event["epoch"] for event in plant.events()] == [8]
-        entries = [msgspec.json.decode(entry) for (entry,) in audit(tmp_path)]
+        entries = [*map(msgspec.json.decode, audit(tmp_path))]
         (accepted,) = [entry for entry in entries if entry["decision"] == "fence_accepted"]
         assert (accepted["arm"], accepted["fence"], accepted["known"]) == ("r1", [7, 1], [1, 1])
         assert accepted["by"]
@@ -130,11 +131,8 @@ def test_what_arms_know_is_accepted_once_somebody_says_so(tmp_path: Path) -> Non
     play(tmp_path, changed)
 
 
-def audit(data: Path) -> list[tuple[bytes]]:
-    rows = sqlite3.connect(data / "store.sqlite3")
-    found = rows.execute("SELECT entry FROM audit ORDER BY n").fetchall()
-    rows.close()
-    return found
+def audit(data: Path) -> list[bytes]:
+    return audited(data / "store.sqlite3")
 
 
 def late(service: Service) -> None:

@@ -51,10 +51,10 @@ def kill_in_pass(data: Path, after: int, refused: int = 0) -> None:
 def test_changes_of_one_read_share_the_commit_of_their_ends(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.committed()
-        before = plant.store._writer._commits
+        before = plant.store._writer.commits
         send_all(plant)
         assert [outcome(await plant.reply(name)) for name, _, _ in CHANGES] == ["applied"] * len(CHANGES)
-        assert plant.store._writer._commits == before + 2
+        assert plant.store._writer.commits == before + 2
         assert [event["request_id"] for event in plant.events()] == [f"u/c/{name}" for name, _, _ in CHANGES]
 
     play(tmp_path, scenario)

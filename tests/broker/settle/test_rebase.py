@@ -8,6 +8,7 @@ from broker.service import Service
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 from handlers.state.provenance import Stamp
 from schema.joint_items import JointParameterMap
+from tests.stored import changes
 from tests.virtual_plant import Plant, play
 
 SET = "SetJointParameters"
@@ -88,8 +89,8 @@ def test_after_a_restart_too_a_newer_change_goes_on_without_what_was_refused(tmp
     async def both_refused(plant: Plant) -> None:
         while plant.session().unsettled():
             await plant.turn(0.1)
-        (after,) = plant.store._connection.execute("SELECT after FROM change WHERE request_id = 'u/c/b'").fetchone()
-        assert unpack(after, JointParameterMap) == parameters(SECOND)
+        (after,) = (one.after for one in changes(plant.store._connection) if one.request_id == "u/c/b")
+        assert unpack(after or b"", JointParameterMap) == parameters(SECOND)
         assert plant.session().state.desired[PARAMETERS_SLOT] == JointParameterMap({})
 
     play(tmp_path / "first", until_three_wait)

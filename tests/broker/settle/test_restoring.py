@@ -1,7 +1,6 @@
 """RestoreFactory: one request, one revision, one event; every slot reset, read back and told."""
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from devices.adapter import LinkState
 from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit
+from tests.stored import changes
 from tests.virtual_plant import Plant, play, run
 
 SET, ITEM, SLOT = "SetTwistLinearSoftLimit", "twist_linear_soft_limit", ("twist_linear_soft_limit", 2)
@@ -281,9 +281,7 @@ def test_what_was_restored_before_a_crash_is_read_and_the_rest_left(tmp_path: Pa
             assert state.desired == state.reported
             assert (await plant.call("r1", "GetGravityVector"))["result"]["z"] == pytest.approx(-9.81)
             assert {epoch for epoch, _ in pairs(data)} == {1}
-        rows = sqlite3.connect(data / "store.sqlite3")
-        assert rows.execute("SELECT state FROM change WHERE verb = 'restore'").fetchone() == ("settled",)
-        rows.close()
+        assert [one.state for one in changes(data / "store.sqlite3") if one.verb == "restore"] == ["settled"]
 
     run(scenario)
 

@@ -11,6 +11,7 @@ from broker.arms.jobs import Phase
 from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import GravityVector, TwistLinearSoftLimit
+from tests.stored import changes
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
@@ -67,13 +68,8 @@ def test_the_command_number_is_committed_before_the_command(tmp_path: Path) -> N
         for limit in (0.25, 0.2):
             plant.send("r1", SET, value(limit))
         await plant.document("state/r1/config", lambda document: len(document["pending"]) == 2)
-        rows = sqlite3.connect(tmp_path / "store.sqlite3")
-        assert rows.execute("SELECT state, epoch, cmd_seq FROM change ORDER BY n").fetchall() == [
-            ("writing", 1, 1),
-            ("accepted", 0, 0),
-        ]
-        assert rows.execute("SELECT cmd_seq FROM arm WHERE arm = 'r1'").fetchone() == (1,)
-        rows.close()
+        found = [(one.state, one.epoch, one.cmd_seq) for one in changes(tmp_path / "store.sqlite3")]
+        assert found == [("writing", 1, 1), ("accepted", 0, 0)]
 
     play(tmp_path, scenario)
 
@@ -84,12 +80,8 @@ def test_the_next_change_is_marked_with_the_end_of_the_one_before(tmp_path: Path
         first = plant.send("r1", SET, value(0.25))
         plant.send("r1", SET, value(0.2))
         await plant.reply(first)
-        rows = sqlite3.connect(tmp_path / "store.sqlite3")
-        assert rows.execute("SELECT state, cmd_seq FROM change ORDER BY n").fetchall() == [
-            ("settled", 1),
-            ("writing", 2),
-        ]
-        rows.close()
+        found = [(one.state, one.cmd_seq) for one in changes(tmp_path / "store.sqlite3")]
+        assert found == [("settled", 1), ("writing", 2)]
 
     play(tmp_path, scenario)
 

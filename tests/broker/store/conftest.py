@@ -22,7 +22,7 @@ def make_request() -> Callable[..., RequestRow]:
         values: dict[str, Any] = {
             "user": "alice", "conn": "alice-hmi", "id": f"id-{n}", "fingerprint": b"print", "arm": "arm1",
             "method": "SetGravityVector", "at_us": NOW_US + n, "address": "res/alice", "correlation": b"\x00\xff",
-            "codec": "json", "reply_open": True,
+            "codec": "json", "outcome": b"done", "settled": True, "reply_open": True,
         }  # fmt: skip
         return RequestRow(n=n, **{**values, **given})
 
@@ -33,9 +33,9 @@ def make_request() -> Callable[..., RequestRow]:
 def make_change() -> Callable[..., ChangeRow]:
     def make(n: int, **given: Any) -> ChangeRow:
         values: dict[str, Any] = {
-            "request_n": n, "arm": "arm1", "rev": n, "verb": "set", "key": "gravity_vector", "before": b"before",
+            "arm": "arm1", "rev": n, "verb": "set", "key": "gravity_vector", "before": b"before",
             "after": b"after", "at_us": NOW_US + n, "loosening": True, "user": "alice", "conn": "alice-hmi",
-            "proven": True, "request_id": f"id-{n}", "method": "SetGravityVector", "reason": "why",
+            "proven": True, "request_id": f"alice/alice-hmi/id-{n}", "method": "SetGravityVector", "reason": "why",
         }  # fmt: skip
         return ChangeRow(n=n, **{**values, **given})
 
@@ -49,7 +49,7 @@ def make_event() -> Callable[..., EventRow]:
             "arm": "arm1", "epoch": 1, "prev": seq - 1, "rev": seq, "at_us": NOW_US + seq,
             "topic": "config/GRAVITY_VECTOR_CHANGED", "body": b"body",
         }  # fmt: skip
-        return EventRow(seq=seq, **{**values, **given})
+        return EventRow(seq=seq, **{"n": seq, **values, **given})
 
     return make
 

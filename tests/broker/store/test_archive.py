@@ -11,8 +11,8 @@ import pytest
 from broker.store.anchor import FILE as ANCHOR
 from broker.store.archive import DIRECTORY, archive_files, month_of, write_archives
 from broker.store.audit_check import Report, entries, verify
-from broker.store.statements import AuditHead
 from broker.store.store import FILE, Store
+from broker.store.tables import AuditHead
 
 MONTH_US = 31 * 86_400_000_000
 NOVEMBER_US = 1_793_534_400_000_000
@@ -25,11 +25,13 @@ def entry(n: int, month: int) -> bytes:
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
-    """A closed store with entries of two months that are archived, and of the present one."""
+    """A closed store with entries of two months that are archived, and of the present one; some in rows of five."""
     directory = tmp_path / "store"
     store = Store.open(directory, lambda: NOW_US)
     for n in range(1, 31):
         store.batch.audit(entry(n, (n - 1) // 10))
+        if n > 20 or n % 5 == 0:
+            await store.committed()
     store.batch.audit(b"no JSON \xff")
     await store.committed()
     await store.purge(NOW_US)
@@ -76,7 +78,8 @@ async def test_a_crash_between_archive_and_removal_loses_and_doubles_nothing(tmp
     store = Store.open(directory, lambda: NOW_US)
     for n in range(1, 31):
         store.batch.audit(entry(n, (n - 1) // 10))
-    await store.committed()
+        if n % 5 == 0:
+            await store.committed()
     assert write_archives(directory / FILE, NOW_US) is not None
     assert (verify(directory / FILE).faults, verify(directory / FILE).entries) == ([], 30)
     await store.purge(NOW_US)
@@ -132,7 +135,7 @@ HARM: dict[str, tuple[Callable[[Path], object], str]] = {
     "an archive that is no text": (lambda path: edit(path, b'{"n":5,', b'{"n"5,'), "jsonl:6: "),
     "another last line": (lambda path: edit(path, b'"entries":10', b'"entries":11'), "its last line does not fit"),
     "a changed entry of the store": (
-        sql("UPDATE audit SET entry = x'00' WHERE n = 25"),
+        sql("UPDATE audit SET entries = x'00' WHERE n = 25"),
         "entry 25 is not what was written",
     ),
     "an entry that is gone": (sql("DELETE FROM audit WHERE n = 25"), "entries 25 to 25 are missing"),
@@ -158,6 +161,22 @@ async def test_a_chain_written_anew_is_found_by_an_end_that_was_kept_elsewhere(p
     assert verify(path, head).faults == []
     assert "is another one" in verify(path, AuditHead(head.n, bytes(32))).faults[0]
     assert "is not there" in verify(path, AuditHead(99, bytes(32))).faults[0]
+
+
+async def test_entries_of_one_commit_lie_in_one_archive(tmp_path: Path) -> None:
+    """The first of them tells the month."""
+    store = Store.open(tmp_path, lambda: NOW_US)
+    for n, month in enumerate((0, 0, 1, 1, 1), 1):
+        store.batch.audit(entry(n, month))
+        if n in (1, 3, 5):
+            await store.committed()
+    await store.purge(NOW_US)
+    store.close()
+    assert [file.name for file in archive_files(tmp_path)] == [
+        "2026-11-000000000001.jsonl", "2026-12-000000000004.jsonl",
+    ]  # fmt: skip
+    report = verify(tmp_path / FILE)
+    assert (report.faults, report.entries, left(tmp_path / FILE)) == ([], 5, [5])
 
 
 async def test_archives_are_complete_before_they_have_their_name(path: Path) -> None:

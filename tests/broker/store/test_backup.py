@@ -40,14 +40,14 @@ async def test_a_backup_of_an_open_store_is_of_one_moment(
     store: Store, tmp_path: Path, committed: Committed, make_request: Callable[..., RequestRow]
 ) -> None:
     backup = back_up(tmp_path / "data", tmp_path / "copy", 77)
-    store.batch.add_request(make_request(1))
+    store.batch.add_request(make_request(10))
     store.batch.audit(b"later")
     await committed(store)
     assert (backup.epoch, backup.commits, backup.changes, backup.audit) == (1, 2, 7, 1)
     assert read_backup(tmp_path / "copy") == backup
     assert {path.name for path in (tmp_path / "copy").iterdir()} == {FILE, NOTE}
     with closing(sqlite3.connect(tmp_path / "copy" / FILE)) as copy:
-        assert copy.execute("SELECT count(*) FROM request").fetchone() == (0,)
+        assert copy.execute("SELECT count(*) FROM job").fetchone() == (7,)
         assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
@@ -65,10 +65,10 @@ def test_a_backup_gets_a_directory_of_its_own(store: Store, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE change SET before = x'00' WHERE n = 2",
-        "UPDATE change SET state = 'settled' WHERE n = 2",
+        "UPDATE job SET accepted = x'00' WHERE n = 2",
+        "UPDATE job SET state = 'settled' WHERE n = 2",
         "UPDATE arm SET rev = 8",
-        "UPDATE audit SET entry = x'00'",
+        "UPDATE audit SET entries = x'00'",
         "UPDATE service SET epoch = 9",
     ],
 )
@@ -126,7 +126,7 @@ def test_what_waited_is_held_and_the_epoch_is_above_all(store: Store, tmp_path: 
     assert loaded.meta[RESTORED_KEY + "arm1"] == "9"
     assert msgspec.json.decode(loaded.meta[FENCE_KEY + "arm1"]) == [[restored.epoch, 0], False]
     with closing(sqlite3.connect(tmp_path / "data" / FILE)) as connection:
-        (entry,) = connection.execute("SELECT entry FROM audit ORDER BY n DESC LIMIT 1").fetchone()
+        (entry,) = connection.execute("SELECT entries FROM audit ORDER BY n DESC LIMIT 1").fetchone()
     told = msgspec.json.decode(entry)
     assert (told["decision"], told["commits"], told["epoch"]) == ("restored", 2, restored.epoch)
     assert told["by"]

@@ -13,7 +13,7 @@ def test_the_last_arm_item_and_update_win() -> None:
     for rev in (1, 2):
         batch.put_arm(ArmRow(arm="arm1", rev=rev))
         batch.put_item(ItemRow(arm="arm1", key="gravity_vector", last_rev=rev))
-        batch.update_request(RequestUpdate(n=1, outcome=b"", settled=False, reply_open=True, rev=rev))
+        batch.update_request(RequestUpdate(n=1, outcome=b"", reply_open=True, rev=rev))
         batch.update_change(ChangeUpdate(n=1, state="writing", cmd_seq=rev))
     batch.put_item(ItemRow(arm="arm1", key="gravity_vector", mode=1, last_rev=1))
     assert batch.arms["arm1"].rev == 2
@@ -29,6 +29,30 @@ def test_a_request_cannot_be_added_twice(make_request: Callable[..., RequestRow]
     with pytest.raises(ValueError, match="alice/alice-hmi/id-1 is already in the batch"):
         batch.add_request(make_request(2, id="id-1"))
     assert batch.weight == 1
+
+
+def test_a_change_has_one_event(make_event: Callable[..., EventRow]) -> None:
+    batch = Batch()
+    batch.add_event(make_event(1, n=7))
+    with pytest.raises(ValueError, match="7 has an event already"):
+        batch.add_event(make_event(2, n=7))
+
+
+def test_rows_of_what_changed_are_made_when_it_is_handed_over() -> None:
+    """Each once, as it stands then."""
+    batch, made = Batch(), []
+
+    def item(slot: tuple[str, str, int]) -> ItemRow:
+        made.append(slot)
+        return ItemRow(arm=slot[0], key=slot[1], mode=slot[2], last_rev=rev)
+
+    for rev in (1, 2):
+        batch.arm_changed("arm1", lambda: ArmRow(arm="arm1", rev=rev))  # noqa: B023 - as it stands at last
+        batch.slot_changed(("arm1", "gravity_vector", 0), item)
+    assert batch.weight == 2
+    batch.make_rows()
+    assert (batch.arms["arm1"].rev, [row.last_rev for row in batch.items.values()]) == (2, [2])
+    assert (len(made), batch.weight) == (1, 2)
 
 
 def test_published_never_falls() -> None:

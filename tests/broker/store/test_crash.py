@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from broker.store.store import FILE, Store
+from tests.stored import audited, jobs
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = 20261130
@@ -21,17 +22,21 @@ from pathlib import Path
 from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, RequestRow, RequestUpdate
 from broker.store.store import Store
 
+BODY = b"e" * 500
+
 def accept(batch, n, arm, rev):
     batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev - 1))
     batch.add_request(RequestRow(n=n, user="u", conn="c", id=f"id-{n}", fingerprint=b"f", arm=arm, method="m", at_us=n))
-    batch.add_change(ChangeRow(n=n, request_n=n, arm=arm, rev=rev, verb="set", key="k", at_us=n, user="u", conn="c"))
+    batch.add_change(ChangeRow(
+        n=n, arm=arm, rev=rev, verb="set", key="k", at_us=n, user="u", conn="c", method="m", request_id=f"u/c/id-{n}"
+    ))
     batch.audit(b"accepted %d" % n)
 
 def settle(batch, n, arm, rev):
     batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev))
-    batch.update_request(RequestUpdate(n=n, outcome=b"done", settled=True, reply_open=True, rev=rev))
+    batch.update_request(RequestUpdate(n=n, outcome=b"done", reply_open=True, rev=rev))
     batch.update_change(ChangeUpdate(n=n, state="settled", outcome="applied", seq=rev, settled_at_us=n))
-    batch.add_event(EventRow(arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=n, topic="t", body=b"e" * 500))
+    batch.add_event(EventRow(n=n, arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=n, topic="t", body=BODY))
     batch.audit(b"settled %d" % n)
 
 async def one(store, arm, n, rev):
@@ -45,7 +50,7 @@ async def one(store, arm, n, rev):
 async def main():
     store = Store.open(Path(sys.argv[1]), lambda: 0)
     loaded = store.load()
-    n = loaded.next_request_n
+    n = loaded.next_n
     revs = {arm.arm: arm.rev for arm in loaded.arms}
     while True:
         tasks = []
@@ -90,18 +95,15 @@ def test_what_was_told_survives_kill_9(tmp_path: Path) -> None:
 
 def check(connection: sqlite3.Connection, told: dict[str, set[int]]) -> None:
     """Compare what the file holds with what was told, and its tables with each other."""
-
-    def numbers(query: str) -> list[int]:
-        return [n for (n,) in connection.execute(query)]
-
-    accepted = numbers("SELECT n FROM request ORDER BY n")
+    found = jobs(connection)
+    accepted = [one.request.n for one in found if one.request is not None]
     assert accepted == list(range(1, len(accepted) + 1))
-    assert accepted == numbers("SELECT n FROM change WHERE n = request_n ORDER BY n")
+    assert accepted == [one.change.n for one in found if one.change is not None]
     assert told["accept"] <= set(accepted)
-    settled = numbers("SELECT n FROM change WHERE state = 'settled' ORDER BY n")
-    assert settled == numbers("SELECT n FROM request WHERE settled ORDER BY n")
+    settled = [one.change.n for one in found if one.change is not None and one.change.state == "settled"]
+    assert settled == [one.request.n for one in found if one.request is not None and one.request.outcome]
+    assert settled == [one.event.n for one in found if one.event is not None]
     assert told["settle"] <= set(settled)
-    assert numbers("SELECT count(*) FROM event") == [len(settled)]
-    assert numbers("SELECT count(*) FROM audit") == [len(accepted) + len(settled)]
-    revs = "SELECT max(abs(rev - (SELECT count(*) FROM change WHERE change.arm = arm.arm))) FROM arm"
-    assert numbers(revs) == [0]
+    assert len(audited(connection)) == len(accepted) + len(settled)
+    revs = "SELECT max(abs(rev - (SELECT count(*) FROM job WHERE job.arm = arm.arm))) FROM arm"
+    assert connection.execute(revs).fetchall() == [(0,)]

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from broker.store.errors import StoreBrokenError, StoreFullError
-from broker.store.rows import RequestRow, RequestUpdate
+from broker.store.rows import ArmRow, RequestRow, RequestUpdate
 from broker.store.store import Store
 
 Reopen = Callable[[], Store]
@@ -98,11 +98,11 @@ async def test_known_tells_the_latest_outcome(reopen: Reopen, committed: Committ
     store = reopen()
     store.batch.add_request(make_request(1))
     await committed(store)
-    store.batch.update_request(RequestUpdate(n=1, outcome=b"done", settled=True, reply_open=True, rev=7))
+    store.batch.update_request(RequestUpdate(n=1, outcome=b"other", reply_open=True, rev=7))
     known = store.known("alice", "alice-hmi", "id-1")
-    assert known == make_request(1, outcome=b"done", settled=True, rev=7)
+    assert known == make_request(1, outcome=b"other", rev=7)
     store.batch.reply_published(1)
-    expected = make_request(1, outcome=b"done", settled=True, rev=7, reply_open=False)
+    expected = make_request(1, outcome=b"other", rev=7, reply_open=False)
     assert store.known("alice", "alice-hmi", "id-1") == expected
     assert store.request(1) == expected
     await committed(store)
@@ -131,7 +131,7 @@ async def test_a_full_disk_ends_the_store_and_nothing_of_the_batch_happened(
     assert store.test_write()
     store = reopen()
     assert called == []
-    assert [row.n for row in store.load().open_requests] == [1]
+    assert store.load().next_n == 2
 
 
 async def test_after_a_failure_known_forgets_the_failed_batch(
@@ -198,3 +198,22 @@ async def test_marks_are_committed_later_by_themselves(reopen: Reopen) -> None:
     told.append(store.settled)
     assert [*told, await done] == [True, False, True]
     assert reopen().load().meta == {"key": "value"}
+
+
+async def test_what_was_published_is_committed_later_for_all_arms_at_once(reopen: Reopen, committed: Committed) -> None:
+    store = reopen()
+    for arm in ("a", "b"):
+        store.batch.put_arm(ArmRow(arm=arm, seq=9))
+    for seq in (1, 2, 3):
+        store.published("a", seq)
+        store.published("b", seq)
+        await committed(store)
+    marks = "SELECT arm, seq FROM published ORDER BY arm"
+    assert store._connection.execute(marks).fetchall() == []
+    later = asyncio.get_running_loop().create_future()
+    store.batch.on_commit(lambda: later.set_result(None))
+    await later
+    found = store._connection.execute(marks).fetchall()
+    assert found == [("a", 3), ("b", 3)]
+    store.published("a", 4)
+    assert [row.published_seq for row in reopen().load().arms] == [4, 3]

@@ -28,7 +28,7 @@ async def killed(tmp_path: Path, committed: Committed, make_request: MakeRequest
     store = Store.open(tmp_path / "store", lambda: 0)
     store.load()
     for n in range(1, 11):
-        store.batch.add_request(make_request(n))
+        store.batch.add_request(make_request(n, settled=False, reply_open=False, outcome=b""))
         store.batch.add_change(make_change(n, state=ChangeState.ACCEPTED))
         store.batch.put_arm(ArmRow(arm="arm1", rev=n))
         store.batch.audit(b"entry %d" % n)
@@ -143,7 +143,7 @@ def test_what_is_left_is_accepted_in_a_higher_epoch_with_all_that_waits_held(kil
     assert loaded.meta["restored/arm1"] == "5"
     store.close()
     with closing(sqlite3.connect(killed / FILE)) as connection:
-        n, entry = connection.execute("SELECT n, entry FROM audit ORDER BY n DESC LIMIT 1").fetchone()
+        n, entry = connection.execute("SELECT n, entries FROM audit ORDER BY n DESC LIMIT 1").fetchone()
     told = msgspec.json.decode(entry)
     assert n == 6
     assert told["decision"] == "lost_history_accepted"

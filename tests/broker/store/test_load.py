@@ -13,7 +13,6 @@ from broker.store.rows import (
     HandleRow,
     ItemRow,
     RequestRow,
-    RequestUpdate,
 )
 from broker.store.store import Store
 
@@ -30,9 +29,9 @@ Committed = Callable[[Store], Awaitable[None]]
 def test_a_new_store_is_empty(reopen: Reopen) -> None:
     loaded = reopen().load()
     assert (loaded.epoch, loaded.clean, loaded.last_time_us) == (1, True, 0)
-    assert (loaded.next_request_n, loaded.next_change_n, loaded.next_handle) == (1, 1, 1)
+    assert (loaded.next_n, loaded.next_handle) == (1, 1)
     assert not any((loaded.arms, loaded.items, loaded.open_changes, loaded.open_requests))
-    assert not any((loaded.handles, loaded.principals, loaded.topic_heads, loaded.meta))
+    assert not any((loaded.handles, loaded.principals, loaded.meta))
 
 
 def test_every_start_is_an_epoch(reopen: Reopen) -> None:
@@ -77,21 +76,28 @@ async def test_handles_are_touched_dropped_and_never_numbered_again(reopen: Reop
     assert loaded.next_handle == 5
 
 
-async def test_open_requests_are_unsettled_or_owe_a_reply(
-    reopen: Reopen, make_request: Callable[..., RequestRow]
+async def test_requests_are_loaded_whose_changes_have_no_end_and_replies_that_are_owed_are_read_by_pages(
+    reopen: Reopen, make_request: Callable[..., RequestRow], make_change: Callable[..., ChangeRow]
 ) -> None:
     store = reopen()
     rows = [
-        make_request(1, settled=True, reply_open=False),
-        make_request(2, settled=True, reply_open=True),
-        make_request(3, settled=False, reply_open=False),
+        make_request(1, reply_open=False),
+        make_request(2),
+        make_request(3, outcome=b"", settled=False, reply_open=False),
         make_request(4),
+        make_request(5, settled=False),
     ]
     for row in rows:
         store.batch.add_request(row)
-    loaded = reopen().load()
-    assert loaded.open_requests == rows[1:]
-    assert loaded.next_request_n == 5
+    store.batch.add_change(make_change(3))
+    store.batch.add_change(make_change(5, state="pending"))
+    store = reopen()
+    loaded = store.load()
+    assert loaded.open_requests == [rows[2], rows[4]]
+    assert loaded.next_n == 6
+    assert store.owed(0, 2) == ([rows[1], rows[3]], 4)
+    assert store.owed(4, 2) == ([rows[4]], 5)
+    assert store.owed(5, 2) == ([], 0)
 
 
 async def test_an_open_change_counts_the_unclean_starts_that_found_it(
@@ -107,7 +113,7 @@ async def test_an_open_change_counts_the_unclean_starts_that_found_it(
     expected = make_change(2, before=None, state="writing", epoch=1, cmd_seq=6, after=None)
     loaded = reopen().load()
     assert loaded.open_changes == [expected]
-    assert loaded.next_change_n == 3
+    assert loaded.next_n == 3
     store = reopen()
     store.load()
     store.close(clean=False)
@@ -117,28 +123,26 @@ async def test_an_open_change_counts_the_unclean_starts_that_found_it(
     assert [change.starts for change in reopen().load().open_changes] == [1]
 
 
-async def test_events_are_unpublished_until_they_are_marked(
+async def test_events_and_the_replies_that_go_with_them_are_unpublished_until_they_are_marked(
     reopen: Reopen, committed: Committed, make_event: Callable[..., EventRow], make_request: Callable[..., RequestRow]
 ) -> None:
     store = reopen()
-    for arm in ("arm1", "arm2", "arm3"):
+    for place, arm in enumerate(("arm1", "arm2", "arm3")):
         store.batch.put_arm(ArmRow(arm=arm, seq=3))
-    rows = {arm: [make_event(seq, arm=arm) for seq in (1, 2, 3)] for arm in ("arm1", "arm2", "arm3")}
-    for event in (*rows["arm2"], *rows["arm1"], *rows["arm3"]):
-        store.batch.add_event(event)
-    store.batch.add_request(make_request(1))
-    store.batch.update_request(RequestUpdate(n=1, outcome=b"o", settled=True, reply_open=True, rev=1))
+        for seq in (1, 2, 3):
+            store.batch.add_event(make_event(seq, n=10 * place + seq, arm=arm))
+            store.batch.add_request(make_request(10 * place + seq, arm=arm))
     store.batch.published("arm1", 2)
     store.batch.published("arm3", 3)
-    store.batch.reply_published(1)
     await committed(store)
     store.batch.put_arm(ArmRow(arm="arm1", seq=3, published_seq=0))
     store = reopen()
     loaded = store.load()
-    assert [len(store.events(arm.arm, arm.published_seq, 10, 10**6).events) for arm in loaded.arms] == [1, 3, 0]
+    pages = [store.events(arm.arm, arm.published_seq, 10, 10**6, replies=True) for arm in loaded.arms]
+    assert [len(page.events) for page in pages] == [1, 3, 0]
+    assert [[row.n for row in page.requests.values()] for page in pages] == [[3], [11, 12, 13], []]
     assert [arm.published_seq for arm in loaded.arms] == [2, 0, 3]
-    assert loaded.topic_heads == {(arm, "config/GRAVITY_VECTOR_CHANGED"): 3 for arm in rows}
-    assert loaded.open_requests == []
+    assert store.owed(0, 10) == ([], 0)
 
 
 async def test_a_start_without_blame_counts_on_no_change(
@@ -156,7 +160,7 @@ async def test_a_start_without_blame_counts_on_no_change(
 
 def test_small_values_of_others_are_not_the_store_s_own() -> None:
     """Two that use one key would overwrite each other."""
-    own = {meta_keys.EPOCH, meta_keys.STARTS, meta_keys.NEXT_HANDLE, meta_keys.AUDIT_ARCHIVED}
+    own = {meta_keys.EPOCH, meta_keys.STARTS, meta_keys.NEXT_HANDLE, meta_keys.AUDIT_ARCHIVED, meta_keys.SHORTENED}
     others = {quarantine.META_KEY, starts.META_KEY}
-    assert len(own) == 4
+    assert len(own) == 5
     assert own.isdisjoint(others)

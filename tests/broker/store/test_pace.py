@@ -178,5 +178,5 @@ async def test_many_names_are_looked_up_at_once(reopen: Reopen, committed: Commi
     assert uncommitted is not None
     assert uncommitted.n == 4
     assert store.known_uncommitted(names[3]) is None
-    plan = store._connection.execute(f"EXPLAIN QUERY PLAN {_used(2)}", ("",) * 6).fetchall()
-    assert any("SEARCH request USING COVERING INDEX" in row[3] for row in plan)
+    plan = store._connection.execute(f"EXPLAIN QUERY PLAN {_used(2)}", (1, 2)).fetchall()
+    assert any("SEARCH job USING COVERING INDEX job_key" in row[3] for row in plan)

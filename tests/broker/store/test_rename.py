@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from broker.store import job
 from broker.store.errors import RenameRefusedError
 from broker.store.meta_keys import DAMAGED, FIRST_NAME, RENAMED
 from broker.store.rename import OF_ARM
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, EventRow, FirstRow, HandleRow, ItemRow, Loaded
-from broker.store.seals import META, SEALS, agrees, all_rows, selected
+from broker.store.seals import agrees, all_rows, selected
 from broker.store.store import FILE, Store
+from broker.store.tables import META, SEALS
+from tests.stored import audited
 
 Committed = Callable[[Store], Awaitable[None]]
 RENAMES = {"r12": "r13"}
@@ -23,14 +26,21 @@ OTHER = "s7"
 def put_arm(store: Store, arm: str, first: int, make_change: Callable[..., ChangeRow]) -> None:
     """Something in every table."""
     batch = store.batch
-    batch.put_arm(ArmRow(arm=arm, rev=3, seq=2, cmd_seq=5, adopted=True, serial=f"S-{arm}", description=b"{}"))
+    heads = b'{"t1":1,"t2":2}'
+    batch.put_arm(
+        ArmRow(arm=arm, rev=3, seq=2, cmd_seq=5, adopted=True, serial=f"S-{arm}", description=b"{}", heads=heads)
+    )
     batch.published(arm, 1)
     batch.put_item(ItemRow(arm=arm, key="twist", mode=1, desired=b"1", desired_rev=3, last_rev=3, reported=b"1"))
     batch.put_first(FirstRow(arm=arm, key="frame", value=b"2"))
     batch.add_change(make_change(first, arm=arm, rev=2))
     batch.add_change(make_change(first + 1, arm=arm, rev=3, state=ChangeState.HELD))
     for seq in (1, 2):
-        batch.add_event(EventRow(arm=arm, seq=seq, epoch=1, prev=0, rev=2, at_us=seq, topic=f"t{seq}", body=b"{}"))
+        batch.add_event(
+            EventRow(
+                n=first + seq + 1, arm=arm, seq=seq, epoch=1, prev=0, rev=2, at_us=seq, topic=f"t{seq}", body=b"{}"
+            )
+        )
     batch.put_handle(
         HandleRow(identifier=first, user="u", conn="c", arm=arm, topic="TWIST", created_us=1, last_seen_us=1)
     )
@@ -65,8 +75,8 @@ def names(data: Path) -> dict[str, set[str]]:
     """The arms that each table names."""
     with closing(sqlite3.connect(data / FILE)) as connection:
         return {
-            seal.table: {name for (name,) in connection.execute(f"SELECT arm FROM {seal.table}")}  # noqa: S608
-            for seal in OF_ARM
+            table: {name for (name,) in connection.execute(f"SELECT arm FROM {table}")}  # noqa: S608
+            for table in (*(seal.table for seal in OF_ARM), "job")
         }
 
 
@@ -78,7 +88,7 @@ def wrong(data: Path) -> list[str]:
             for seal in SEALS
             for values in all_rows(connection, f"SELECT {selected(seal)} FROM {seal.table}")  # noqa: S608
             if not agrees(seal, values)
-        ]
+        ] + ["job" for values in all_rows(connection, f"SELECT {job.SELECT} FROM job") if not job.Job(values).whole]  # noqa: S608
 
 
 def alter(data: Path, statement: str) -> None:
@@ -102,14 +112,12 @@ def test_everything_goes_over_and_agrees_with_its_hash(data: Path) -> None:
         "authority/r12": "advise", "fence/r12": "x", FIRST_NAME + "r12": "r13", RENAMED + "r12": "r13",
     }  # fmt: skip
     assert loaded.meta["authority/s7"] == "advise"
-    assert set(loaded.topic_heads) == {(arm, topic) for arm in ("r12", OTHER) for topic in ("t1", "t2")}
+    assert [row.heads for row in loaded.arms] == [b'{"t1":1,"t2":2}'] * 2
 
 
 def test_it_is_in_the_audit_whose_chain_goes_on(data: Path) -> None:
     opened(data, RENAMES)
-    with closing(sqlite3.connect(data / FILE)) as connection:
-        entries = [entry for (entry,) in connection.execute("SELECT entry FROM audit ORDER BY n")]
-    assert entries == [b'{"at": 1}', b'{"at":2,"arm":"r12","decision":"renamed","was":"r13"}']
+    assert audited(data / FILE) == [b'{"at": 1}', b'{"at":2,"arm":"r12","decision":"renamed","was":"r13"}']
     assert opened(data, {}).damages == []
 
 
@@ -174,6 +182,8 @@ async def test_what_was_only_met_under_its_new_name_gives_way(
         "UPDATE arm SET arm = 'r1;' WHERE arm = 'r13'",
         "UPDATE item SET key = CAST(x'ff' AS TEXT) WHERE arm = 'r13'",
         "UPDATE item SET arm = CAST(x'f23133' AS TEXT) WHERE arm = 'r13'",
+        "UPDATE job SET accepted = x'00' WHERE arm = 'r13' AND state = 'held'",
+        "UPDATE job SET arm = 's13' WHERE arm = 'r13' AND state = 'held'",
     ],
 )
 def test_a_damaged_row_holds_the_arm_under_its_new_name(data: Path, statement: str) -> None:

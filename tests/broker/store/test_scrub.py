@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.store.errors import StoreBrokenError, StoreError
-from broker.store.rows import ChangeRow, ChangeUpdate, Damage
+from broker.store.rows import ChangeRow, ChangeUpdate, Damage, RequestRow
 from broker.store.schema import connect
 from broker.store.scrub import Scrub, Surveyed, check_at_start
 from broker.store.store import FILE, Store
@@ -14,12 +14,18 @@ HASH = "hash differs"
 
 
 @pytest.fixture
-def path(reopen: Callable[[], Store], make_change: Callable[..., ChangeRow], tmp_path: Path) -> Path:
-    """A closed store with an open and a settled change."""
+def path(
+    reopen: Callable[[], Store],
+    make_change: Callable[..., ChangeRow],
+    make_request: Callable[..., RequestRow],
+    tmp_path: Path,
+) -> Path:
+    """A closed store with an open and a settled change, and a request that was refused."""
     store = reopen()
     store.batch.add_change(make_change(1))
     store.batch.add_change(make_change(2, before=None))
     store.batch.update_change(ChangeUpdate(n=2, state="settled", after=b"read", outcome="rounded", seq=1))
+    store.batch.add_request(make_request(3))
     store.batch.audit(b"entry")
     store.close()
     return tmp_path / "store" / FILE
@@ -46,15 +52,21 @@ def test_nothing_is_found_in_an_untouched_file(path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "damage", "doubtful"),
     [
-        ("UPDATE change SET before = x'00' WHERE n = 1", Damage("change", "arm1", "1/1", HASH), {}),
-        ("UPDATE change SET loosening = 0 WHERE n = 2", Damage("change", "arm1", "2/2", HASH), {}),
-        ("UPDATE change SET reason = 'other' WHERE n = 2", Damage("change", "arm1", "2/2", HASH), {}),
-        ("UPDATE change SET warnings = x'00' WHERE n = 2", Damage("change", "arm1", "2/2", HASH), {}),
-        ("UPDATE change SET hash = 2 WHERE n = 1", Damage("change", "arm1", "1/1", HASH), {}),
-        ("UPDATE change SET arm = 'arm3' WHERE n = 1", Damage("change", "arm1", "1/1", HASH), {}),
-        ("UPDATE change SET after = x'00' WHERE n = 1", Damage("change", "arm1", "1/1", HASH), {1: "arm1"}),
-        ("UPDATE change SET outcome = 'applied' WHERE n = 2", Damage("change", "arm1", "2/2", HASH), {}),
-        ("UPDATE audit SET entry = x'00'", Damage("audit", "", "1", "it is not what was written"), {}),
+        ("UPDATE job SET accepted = x'00' WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {1: "arm1"}),
+        ("UPDATE job SET accepted = x'00' WHERE n = 2", Damage("job", "arm1", "2/2", HASH), {}),
+        ("UPDATE job SET arm = 'arm3' WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {}),
+        ("UPDATE job SET rev = 9 WHERE n = 2", Damage("job", "arm1", "2/9", HASH), {}),
+        ("UPDATE job SET item = 0 WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {}),
+        ("UPDATE job SET key = 5 WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {}),
+        ("UPDATE job SET at_us = 5 WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {}),
+        ("UPDATE job SET state = 'held' WHERE n = 1", Damage("job", "arm1", "1/1", HASH), {1: "arm1"}),
+        ("UPDATE job SET ended = NULL WHERE n = 2", Damage("job", "arm1", "2/2", HASH), {}),
+        ("UPDATE job SET ended = x'00' WHERE n = 2", Damage("job", "arm1", "2/2", HASH), {}),
+        ("UPDATE job SET seq = 2 WHERE n = 2", Damage("job", "arm1", "2/2", HASH), {}),
+        ("UPDATE job SET reply = x'00' WHERE n = 3", Damage("job", "arm1", "3/0", HASH), {}),
+        ("UPDATE job SET reply = NULL WHERE n = 3", Damage("job", "arm1", "3/0", HASH), {}),
+        ("UPDATE job SET reply_open = 2 WHERE n = 3", Damage("job", "arm1", "3/0", HASH), {}),
+        ("UPDATE audit SET entries = x'00'", Damage("audit", "", "1", "it is not what was written"), {}),
     ],
 )
 def test_a_changed_row_is_found_at_the_start_and_in_the_background(

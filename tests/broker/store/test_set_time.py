@@ -54,7 +54,7 @@ def test_the_clock_is_right_again_after_it(data: Path) -> None:
     assert untils == {"r1": NOW_US + HOUR_US, "r2": NOW_US + HOUR_US}
     assert [row.last_seen_us for row in loaded.handles] == [NOW_US, NOW_US - HOUR_US]
     with closing(sqlite3.connect(data / FILE)) as connection:
-        (entry,) = connection.execute("SELECT entry FROM audit ORDER BY n DESC LIMIT 1").fetchone()
+        (entry,) = connection.execute("SELECT entries FROM audit ORDER BY n DESC LIMIT 1").fetchone()
     told = msgspec.json.decode(entry)
     assert (told["decision"], told["at"]) == ("time_set", NOW_US)
     assert told["by"]

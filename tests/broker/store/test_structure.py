@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker.store.errors import StoreBrokenError
+from broker.store.job import key_of
 from broker.store.rows import ArmRow, ChangeRow, EventRow, ItemRow, RequestRow
 from broker.store.schema import connect
 from broker.store.store import FILE, Store
@@ -36,7 +37,7 @@ def path(
 def alter_schema(path: Path, old: str, new: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        statement = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'request'"
+        statement = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'job'"
         assert connection.execute(statement, (old, new)).rowcount == 1
 
 
@@ -46,11 +47,11 @@ def test_a_sound_file_has_nothing_to_mend(path: Path) -> None:
         assert check_structure(connection) == {}
 
 
-@pytest.mark.parametrize("old", ["TEXT NOT NULL, conn", "fingerprint BLOB"])
+@pytest.mark.parametrize("old", ["TEXT NOT NULL, rev", "accepted BLOB"])
 def test_another_definition_of_a_table_is_refused_by_name(path: Path, old: str) -> None:
-    new = old.replace("conn", "cOnn2").replace("fingerprint", "fingerprinu")
+    new = old.replace("rev", "rEv2").replace("accepted", "acceptee")
     alter_schema(path, old, new)
-    with pytest.raises(StoreBrokenError, match=r"request.*restore the store from a backup"):
+    with pytest.raises(StoreBrokenError, match=r"job.*restore the store from a backup"):
         Store.open(path.parent, lambda: 0)
 
 
@@ -65,15 +66,13 @@ def test_a_definition_that_is_no_text_is_refused(path: Path) -> None:
 def test_an_index_that_lacks_a_row_is_made_anew(path: Path) -> None:
     """The row of its table is sound, so that a repeat is known again."""
     content = bytearray(path.read_bytes())
-    name = b"alicealice-hmiid-7"
+    name = key_of("alice", "alice-hmi", "id-7").to_bytes(8, "big")
     places = [at for at in range(len(content)) if content.startswith(name, at)]
     with closing(connect(path)) as connection:
-        (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_request_1'"
-        ).fetchone()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'job_key'").fetchone()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     (at,) = [place for place in places if (root - 1) * size <= place < root * size]
-    content[at + len(name) - 1] = ord("9") + 1
+    content[at + len(name) - 1] ^= 2
     path.write_bytes(content)
     store = Store.open(path.parent, lambda: 0)
     assert store.load().damages == []
@@ -85,7 +84,7 @@ def test_an_index_that_lacks_a_row_is_made_anew(path: Path) -> None:
 
 def test_an_index_and_rows_that_are_damaged_are_refused(path: Path) -> None:
     with closing(connect(path)) as connection:
-        with pytest.raises(StoreBrokenError, match="request_open and rows of request are damaged"):
-            mend_indexes(connection, {"request_open": 2}, {"request": 1})
-        assert mend_indexes(connection, {"request_open": 1}, {"request": 1}) == []
-        assert mend_indexes(connection, {"request_open": 1}, {"event": 1}) == ["request_open"]
+        with pytest.raises(StoreBrokenError, match="job_key and rows of job are damaged"):
+            mend_indexes(connection, {"job_key": 2}, {"job": 1})
+        assert mend_indexes(connection, {"job_key": 1}, {"job": 1}) == []
+        assert mend_indexes(connection, {"job_key": 1}, {"item": 1}) == ["job_key"]

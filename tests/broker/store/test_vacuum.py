@@ -31,7 +31,7 @@ async def test_the_file_shrinks_after_a_purge(tmp_path: Path, make_event: Callab
     store = Store.open(tmp_path, lambda: 0)
     purged = await store.purge(80 * YEAR_US)
     store.close()
-    assert purged.events == 5_999
+    assert purged.forgotten == 5_999
     after = (tmp_path / FILE).stat().st_size
     assert after < before / 3
     assert after <= (LEFT_PAGES + 64) * 4096

@@ -1,0 +1,79 @@
+"""Bodies of events: what an event of a change says stands in the row of that, and is put together when it is read."""
+
+from broker.arms.jobs import ChangeJob
+from broker.blobs import pack, unpack
+from broker.record.event_parts import event_change, known_mode
+from broker.record.principals import Principals
+from broker.store.rows import ChangeRow, EventParts, EventRow
+from schema.codecs.codec import Codec
+from schema.enums import ControlConfigurationEvent
+from schema.envelope import Author, Event, EventChange
+from schema.events import CONTROL_MODE_CHANGED, EVENTS
+from schema.items import ITEMS
+from schema.messages import (
+    ControlConfigurationNotification,
+    ControlModeNotification,
+    Message,
+    Timestamp,
+)
+
+_MICRO = 1_000_000
+
+
+class EventBodies:
+    """Makes the payloads of events."""
+
+    def __init__(self, principals: Principals, codec: Codec) -> None:
+        self._principals = principals
+        self.codec = codec
+
+    def stored(self, change: ChangeRow | None, row: EventRow) -> bytes:
+        """The body of a stored event, as it was published.
+
+        Raises:
+            ValueError, KeyError, msgspec.MsgspecError: the row is of another version.
+        """
+        parts = row.parts
+        if change is None or parts is None:
+            return row.body
+        by = Author(change.user, change.conn, change.proven)
+        told: EventChange | None = None
+        if parts.slotted:
+            record = ITEMS[change.key].record
+            before, after = (
+                unpack(blob, record) if isinstance(blob, bytes) else None for blob in (parts.before, parts.after)
+            )
+            told = event_change((change.key, change.mode), before, after)
+        event = Event(
+            arm=row.arm, epoch=row.epoch, seq=row.seq, prev=row.prev, rev=row.rev, at_us=row.at_us, cause=parts.cause,
+            stage=parts.stage, by=by, event=parts.event, request_id=change.request_id,
+            notification=self.notification(parts.event, row.at_us, by, parts.mode), change=told, reason=parts.reason,
+        )  # fmt: skip
+        return self.codec.encode_event(event)
+
+    def notification(self, name: str, at_us: int, by: Author, mode: int | None) -> Message | None:
+        """The Kinova message of an event; None for our own events."""
+        row = EVENTS.get(name)
+        number = row.number if row is not None else int(name)
+        if number is None and name != CONTROL_MODE_CHANGED:
+            return None
+        user, connection = self._principals.of(by)
+        stamp = Timestamp(*divmod(at_us, _MICRO))
+        if number is None:
+            return ControlModeNotification(known_mode(mode or 0), stamp, user, connection)
+        event = ControlConfigurationEvent(number) if row is not None else number
+        return ControlConfigurationNotification(event, stamp, user, connection)
+
+
+def parts_of(event: Event, mode: int | None, job: ChangeJob) -> EventParts:
+    """What the event of a change says beside what the row of that says."""
+    change = event.change
+    if change is None:
+        return EventParts(event.event, event.cause, event.stage, event.reason, mode)
+    before = pack(change.before) if isinstance(change.before, Message) else None
+    after = pack(change.after) if isinstance(change.after, Message) else None
+    return EventParts(
+        event.event, event.cause, event.stage, event.reason, mode,
+        True if job.kept is not None and before == job.kept[0] else before, True if after == job.record else after,
+        slotted=True,
+    )  # fmt: skip

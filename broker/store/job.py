@@ -1,0 +1,315 @@
+"""The table of jobs, declared once: a row for a request, its change and the event of that, as far as there are any.
+
+`accepted` is what was asked, `ended` how far it got, `reply` what was answered. Each blob repeats the columns that it
+belongs to, and ends with a hash of all of it. `ended` is missing while a change is as it was accepted. A new field is
+appended to RequestRow or ChangeRow and to its list here: older rows have its default.
+"""
+
+import zlib
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from broker.store.rows import (
+    ChangeRow,
+    ChangeState,
+    ChangeUpdate,
+    Damage,
+    EventParts,
+    EventRow,
+    PastChange,
+    RequestRow,
+    RequestUpdate,
+)
+from broker.store.seals import DIFFERS, Statement, Values, insert, shown, update
+from schema.events import event_topic
+
+TABLE = "job"
+COLUMNS = ("n", "key", "arm", "rev", "item", "at_us", "accepted", "state", "seq", "ended", "reply_open", "reply")
+SELECT = ", ".join(COLUMNS)
+N, KEY, ARM, REV, ITEM, AT, ACCEPTED, STATE, SEQ, ENDED, OPEN, REPLY = range(len(COLUMNS))
+
+OWED_WITH_EVENT, OWED = 85, 170
+"""Values of `reply_open` beside 0: the reply is owed until the event of the row is published, or until it is marked.
+
+No flip of one bit makes one of them of another.
+"""
+SETTLED = ChangeState.SETTLED.value
+_SEAL = 8
+"""Bytes of a hash."""
+
+ADD = insert(TABLE, COLUMNS)
+END = update(TABLE, ("state", "seq", "ended", "reply_open", "reply"), ("n",))
+PROGRESSED = update(TABLE, ("state", "seq", "ended"), ("n",))
+ANSWERED = update(TABLE, ("reply_open", "reply"), ("n",))
+REOPEN = update(TABLE, ("rev", "accepted"), ("n",))
+REWRITE = update(TABLE, COLUMNS[1:], ("n",))
+REPLY_TAKEN = Statement("UPDATE job SET reply_open = 0 WHERE n IN (", "?", ")")
+
+_REQUEST = ("id", "fingerprint", "address", "correlation", "codec")
+_CHANGE = ("verb", "key", "mode", "before", "after", "expires_us", "loosening", "proven", "reason", "warnings")
+_AS_ACCEPTED = True
+"""Stands for a value that is the one that was accepted."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+
+
+def sealed(values: Values) -> bytearray:
+    """Values as one blob, with its hash.
+
+    Python's sqlite3 binds a `bytearray` directly; `bytes` go through its adapters, at a cost above that of the row.
+    """
+    body = _encode(values)
+    return bytearray(body + blake2b(body, digest_size=_SEAL).digest())
+
+
+def opened(blob: Any) -> Any:
+    """The values of a blob of `sealed`; None if it is not what was written."""
+    if not isinstance(blob, bytes) or blake2b(blob[:-_SEAL], digest_size=_SEAL).digest() != blob[-_SEAL:]:
+        return None
+    try:
+        return _decode(blob[:-_SEAL])
+    except msgspec.MsgspecError:
+        return None
+
+
+def key_of(user: str, conn: str, request_id: str) -> int:
+    """What a request is found by, above 0; those of two requests may be the same."""
+    name = f"{user}/{conn}/{request_id}".encode("utf-8", "backslashreplace")
+    return int.from_bytes(blake2b(name, digest_size=_SEAL).digest(), "big") >> 1 | 1
+
+
+@cache
+def code_of(item: str) -> int:
+    """What changes of an item are looked for by, 0 for no item; those of two items may be the same."""
+    return (zlib.crc32(item.encode()) & 0x7FFE) + 1 if item else 0
+
+
+# ------------------------------------------------------------------ making rows
+
+
+def _asked(request: RequestRow | None) -> Values | None:
+    if request is None:
+        return None
+    return (request.id, request.fingerprint, request.address, request.correlation, request.codec)
+
+
+def _wanted(change: ChangeRow, request: RequestRow | None) -> Values:
+    full_id: str | None = change.request_id
+    if request is not None and full_id == f"{request.user}/{request.conn}/{request.id}":
+        full_id = None
+    return (
+        full_id, change.verb, change.key, change.mode, change.before, change.after, change.expires_us, change.loosening,
+        change.proven, change.reason, change.warnings,
+    )  # fmt: skip
+
+
+def _ended(n: int, update: ChangeUpdate, event: EventRow | None) -> bytearray:
+    seq, told = 0, None
+    if event is not None:
+        seq = event.seq
+        topic = None if event.parts is not None else event.topic
+        told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts)
+    return sealed(
+        (
+            n, str(update.state), seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
+            update.settled_at_us, told,
+        )
+    )  # fmt: skip
+
+
+def added(
+    request: RequestRow | None, change: ChangeRow | None, update: ChangeUpdate | None, event: EventRow | None
+) -> Values:
+    """A new row, as it stands at the end of its batch; an `update` of its request is in `request` already."""
+    first = request or change or event
+    if first is None:
+        raise ValueError("nothing")
+    n, rev, item, state, begun, wanted = first.n, 0, 0, SETTLED, (0, 0), None
+    user, conn, method, key = "", "", "", 0
+    if request is not None:
+        user, conn, method = request.user, request.conn, request.method
+        key = key_of(user, conn, request.id)
+    if change is not None:
+        if request is not None and (change.user, change.conn, change.method) != (user, conn, method):
+            raise ValueError(f"change {n} is not of request {n}")
+        user, conn, method = change.user, change.conn, change.method
+        rev, item, state, begun = change.rev, code_of(change.key), str(change.state), (change.epoch, change.cmd_seq)
+        wanted = _wanted(change, request)
+    accepted = sealed(
+        (n, key, first.arm, rev, item, first.at_us, user, conn, method, _asked(request), wanted, state, *begun)
+    )
+    seq, ended = 0 if event is None else event.seq, None
+    if update is None and event is not None:
+        update = ChangeUpdate(
+            n=n, state=state, epoch=begun[0], cmd_seq=begun[1], after=_AS_ACCEPTED if change is not None else None
+        )
+    if update is not None:
+        state, ended = str(update.state), _ended(n, update, event)
+    reply = _replied(n, request, seq) if request is not None and (request.outcome or change is None) else (0, None)
+    return (n, key, first.arm, rev, item, first.at_us, accepted, state, seq, ended, *reply)
+
+
+def _replied(n: int, request: RequestRow | RequestUpdate, seq: int) -> Values:
+    owed = 0 if not request.reply_open else OWED_WITH_EVENT if seq else OWED
+    return (owed, sealed((n, request.rev, request.outcome)))
+
+
+def progressed(update: ChangeUpdate, event: EventRow | None) -> Values:
+    """The values of PROGRESSED."""
+    return (str(update.state), 0 if event is None else event.seq, _ended(update.n, update, event), update.n)
+
+
+def answered(update: RequestUpdate) -> Values:
+    """The values of ANSWERED."""
+    return (*_replied(update.n, update, 0), update.n)
+
+
+def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate) -> Values:
+    """The values of END."""
+    n, seq = update.n, 0 if event is None else event.seq
+    return (str(update.state), seq, _ended(n, update, event), *_replied(n, reply, seq), n)
+
+
+# ------------------------------------------------------------------ reading rows
+
+
+class Job:
+    """A row, read: `accepted`, `ended` and `reply` are None where they are not what was written."""
+
+    __slots__ = ("_values", "accepted", "ended", "reply")
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        accepted = opened(values[ACCEPTED])
+        self.accepted: Any = accepted if accepted is not None and tuple(accepted[:6]) == values[:6] else None
+        if values[ENDED] is None:
+            begun = None if accepted is None else accepted[11:14]
+            as_accepted = begun is not None and (values[STATE], values[SEQ]) == (begun[0], 0)
+            self.ended: Any = (*begun[1:], _AS_ACCEPTED, "", 0, 0, None) if begun and as_accepted else None
+        else:
+            ended = opened(values[ENDED])
+            same = ended is not None and tuple(ended[:3]) == (values[N], values[STATE], values[SEQ])
+            self.ended = ended[3:] if same else None
+        self.reply: Any = self._reply()
+
+    def _reply(self) -> Any:
+        values = self._values
+        if values[REPLY] is None:
+            owes = self.accepted is not None and self.accepted[9] is not None and values[STATE] == SETTLED
+            return (0, b"") if values[OPEN] == 0 and not (owes and values[KEY] and values[ITEM] == 0) else None
+        reply = opened(values[REPLY])
+        known = values[OPEN] in (0, OWED, OWED_WITH_EVENT)
+        return reply[1:] if known and reply is not None and reply[0] == values[N] else None
+
+    @property
+    def n(self) -> int:
+        """Its number."""
+        return int(self._values[N])
+
+    @property
+    def tells(self) -> bool:
+        """Whether what was asked and how far it got are what was written."""
+        return self.accepted is not None and self.ended is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is what was written."""
+        return self.tells and self.reply is not None
+
+    @property
+    def told_arm(self) -> str:
+        """The arm that the row is of, as far as it can be told."""
+        return shown((opened(self._values[ACCEPTED]) or self._values)[ARM])
+
+    @property
+    def damage(self) -> Damage:
+        """What to call it where it is not what was written."""
+        return Damage(TABLE, self.told_arm, f"{shown(self._values[N])}/{shown(self._values[REV])}", DIFFERS)
+
+    def request(self) -> RequestRow | None:
+        """Its request, if it has one."""
+        values = self._values
+        *_, user, conn, method, asked, _, _, _, _ = self.accepted
+        if asked is None:
+            return None
+        rev, outcome = self.reply
+        return RequestRow(
+            n=values[N], user=user, conn=conn, method=method, arm=values[ARM], at_us=values[AT], outcome=outcome,
+            rev=rev, settled=values[STATE] == SETTLED, reply_open=values[OPEN] != 0,
+            **dict(zip(_REQUEST, asked, strict=False)),
+        )  # fmt: skip
+
+    def change(self) -> ChangeRow | None:
+        """Its change, if it has one, as far as it got."""
+        values = self._values
+        *_, user, conn, method, asked, wanted, _, _, _ = self.accepted
+        if wanted is None:
+            return None
+        full_id, *rest = wanted
+        fields = dict(zip(_CHANGE, rest, strict=False))
+        epoch, cmd_seq, after = self.ended[:3]
+        if after is not _AS_ACCEPTED:
+            fields["after"] = after
+        if full_id is None:
+            full_id = f"{user}/{conn}/{asked[0]}"
+        return ChangeRow(
+            n=values[N], arm=values[ARM], rev=values[REV], at_us=values[AT], state=values[STATE], user=user, conn=conn,
+            method=method, epoch=epoch, cmd_seq=cmd_seq, request_id=full_id, **fields,
+        )  # fmt: skip
+
+    def past(self) -> PastChange | None:
+        """What the history tells of its change, if it has one."""
+        change = self.change()
+        if change is None:
+            return None
+        outcome, seq, settled_at_us = self.ended[3:6]
+        return PastChange(
+            arm=change.arm, rev=change.rev, seq=seq, at_us=change.at_us, settled_at_us=settled_at_us, user=change.user,
+            conn=change.conn, proven=change.proven, request_id=change.request_id, method=change.method, key=change.key,
+            mode=change.mode, before=change.before, after=change.after, reason=change.reason, state=change.state,
+            outcome=outcome,
+        )  # fmt: skip
+
+    def event(self) -> EventRow | None:
+        """Its event, if it has one."""
+        told = self.ended[6]
+        if told is None:
+            return None
+        epoch, prev, rev, at_us, topic, body, parts = told
+        made: EventParts | None = None
+        if parts is not None:
+            made = EventParts(*parts)
+            change = self.change()
+            if change is not None:
+                made = made.resolved(change)
+            topic = event_topic(made.event)
+        return EventRow(
+            n=self._values[N], arm=self._values[ARM], seq=self._values[SEQ], epoch=epoch, prev=prev, rev=rev,
+            at_us=at_us, topic=topic, body=body, parts=made,
+        )  # fmt: skip
+
+    # -------------------------------------------------------------- rows made of rows
+
+    def reopened(self, rev: int, before: bytes | None) -> Values:
+        """The values of REOPEN for a change that takes a revision after all, and what was there before it."""
+        values = [*self.accepted]
+        values[REV], values[10] = rev, (*values[10][:4], before, *values[10][5:])
+        return (rev, sealed(tuple(values)), self.n)
+
+    def renamed(self, arm: str) -> Values:
+        """The values of REWRITE under another name of its arm; a damaged row agrees with nothing under either name."""
+        values = [*self._values]
+        values[ARM] = arm
+        values[ACCEPTED] = sealed((*self.accepted[:ARM], arm, *self.accepted[ARM + 1 :])) if self.accepted else b""
+        return (*values[1:], self.n)
+
+    def shortened(self) -> Values:
+        """The values of REWRITE for a row of which only the history is left."""
+        n, _, arm, rev, item, at_us, user, conn, method, asked, wanted, *begun = self.accepted
+        full_id = f"{user}/{conn}/{asked[0]}" if wanted[0] is None else wanted[0]
+        accepted = sealed((n, 0, arm, rev, item, at_us, user, conn, method, None, (full_id, *wanted[1:]), *begun))
+        ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None))
+        return (0, arm, rev, item, at_us, accepted, self._values[STATE], 0, ended, 0, None, n)

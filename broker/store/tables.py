@@ -1,0 +1,89 @@
+"""The tables beside that of jobs, each declared once: columns, hash, statement and what makes rows of it."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from broker.store.digest import AUDIT_START, digest
+from broker.store.rows import ArmRow, FirstRow, HandleRow, ItemRow
+from broker.store.seals import Seal, Statement, Values, insert
+
+
+class Table(NamedTuple):
+    """A table whose rows are put whole: `put` takes what `make` makes of a row."""
+
+    seal: Seal
+    put: Statement
+    make: Callable[[Any], Values]
+
+
+def _of_struct(
+    name: str, row: type[msgspec.Struct], key: tuple[str, ...], *, arm: str = "arm", without: tuple[str, ...] = ()
+) -> Table:
+    """Rows are structs of the class, but for the fields `without`.
+
+    Python's sqlite3 binds `str`, `int` and `bytearray` directly; `bytes` and `bool` go through its adapters, at a cost
+    above that of the row itself.
+    """
+    fields = [field for field in msgspec.structs.fields(row) if field.name not in without]
+    columns = tuple(field.name for field in fields)
+    flags = [at for at, field in enumerate(fields) if field.type is bool]
+    blobs = [at for at, field in enumerate(fields) if field.type is bytes]
+    get = attrgetter(*columns)
+
+    def make(struct: msgspec.Struct) -> Values:
+        values = list(get(struct))
+        for at in flags:
+            values[at] = +values[at]
+        said = digest(tuple(values))
+        for at in blobs:
+            values[at] = bytearray(values[at])
+        return (*values, said)
+
+    return Table(Seal(name, columns, key, arm), insert(name, (*columns, "hash"), "REPLACE"), make)
+
+
+def _of_pair(
+    name: str, columns: tuple[str, str], key: tuple[str, ...], *, arm: str = "", verb: str = "REPLACE"
+) -> Table:
+    """Rows are pairs of values."""
+    return Table(Seal(name, columns, key, arm), insert(name, (*columns, "hash"), verb), _pair)
+
+
+def _pair(values: Values) -> Values:
+    first, second = values
+    return (first, bytearray(second) if isinstance(second, bytes) else second, digest(values))
+
+
+ARMS = _of_struct("arm", ArmRow, (), without=("published_seq", "description"))
+DESCRIPTIONS = _of_pair("description", ("arm", "description"), (), arm="arm")
+PUBLISHED_SEQS = _of_pair("published", ("arm", "seq"), (), arm="arm")
+ITEMS = _of_struct("item", ItemRow, ("key", "mode"))
+FIRSTS = _of_struct("first_value", FirstRow, ("key", "mode"))
+HANDLES = _of_struct("handle", HandleRow, ("identifier",))
+PRINCIPALS = _of_pair("principal", ("name", "number"), ("name",), verb="INSERT")
+METAS = _of_pair("meta", ("key", "value"), ("key",))
+TABLES = (ARMS, DESCRIPTIONS, PUBLISHED_SEQS, ITEMS, FIRSTS, HANDLES, PRINCIPALS, METAS)
+DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
+
+ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META = (table.seal for table in TABLES)
+SERVICE = Seal("service", ("one", "epoch", "last_time_us", "clean", "store", "commits"), ("one",))
+AUDIT_COUNTS = Seal("audit", ("n", "commits", "at_us", "open_n"), ("n",), "", "seal")
+"""The columns beside the entries, which have the chain."""
+AUDIT_COLUMNS = (*AUDIT_COUNTS.columns, "prev", "entries", "hash", "seal")
+ADD_AUDIT = insert("audit", AUDIT_COLUMNS)
+
+SEALS = (SERVICE, *(table.seal for table in TABLES))
+"""Every hash of the file, but for those of the jobs and of the audit."""
+
+
+class AuditHead(NamedTuple):
+    """Number and hash of the last audit entry."""
+
+    n: int
+    hash: bytes
+
+
+START = AuditHead(0, AUDIT_START)
