@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._owner = owner
         self._loop = loop = asyncio.get_running_loop()
         self.outgoing = Outgoing(loop)
-        self.incoming = Incoming()
+        self.incoming = Incoming(config.ahead_bytes)
         self.lost = asyncio.Event()
         self.began_s = self.read_s = loop.time()
         self.resumed = False

@@ -7,7 +7,7 @@ from typing import cast
 from broker.link.mqtt5_reader import Delivery
 from broker.link.mqtt_link import InboundMessage
 
-MESSAGES_MOST, BYTES_MOST = 10_000, 32 * 2**20
+MESSAGES_MOST = 10_000
 """What may have come and not be acknowledged; then nothing more is read until half of it is."""
 BATCH_MOST = 1_000
 """Messages taken together; a read of the socket seldom brings more, a pause of the reader does."""
@@ -51,9 +51,10 @@ class Pieces:
 
 
 class Incoming:
-    """Messages in the order of arrival, and their acknowledgement in that order."""
+    """Messages in the order of arrival, and their acknowledgement in that order; for bytes see `ahead_bytes`."""
 
-    def __init__(self) -> None:
+    def __init__(self, bytes_most: int) -> None:
+        self._bytes_most = bytes_most
         self._inbox: deque[InboundMessage] = deque()
         self._unacked: deque[Delivery] = deque()
         self._bytes = 0
@@ -74,13 +75,13 @@ class Incoming:
     def full(self) -> bool:
         """Whether no more should be read."""
         count = max(len(self._inbox), len(self._unacked))
-        return count >= MESSAGES_MOST or self.held_bytes >= BYTES_MOST
+        return count >= MESSAGES_MOST or self.held_bytes >= self._bytes_most
 
     @property
     def relaxed(self) -> bool:
         """Whether reading may go on after it was full."""
         count = max(len(self._inbox), len(self._unacked))
-        return count <= MESSAGES_MOST // 2 and self.held_bytes <= BYTES_MOST // 2
+        return count <= MESSAGES_MOST // 2 and self.held_bytes <= self._bytes_most // 2
 
     def add(self, message: InboundMessage) -> None:
         """One more message."""

@@ -90,6 +90,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     then after ever longer times up to `retry_max_s`. With `retained` each subscription brings what is retained, and
     `InboundMessage.retain` marks just that; without, what was retained before is not delivered, and the mark tells of
     every message how it was published. `client` names what speaks MQTT: our own, or `mqttium`.
+    Of our own, `ahead_bytes` may have come and not be acknowledged; then nothing more is read until half of it is.
     """
 
     url: str
@@ -107,6 +108,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True):
     retained: bool = False
     read_password: Callable[[], str] | None = None
     client: str = OWN_CLIENT
+    ahead_bytes: int = 32 * 2**20
 
     def __repr__(self) -> str:
         return f"LinkConfig(url={self.url!r}, client_id={self.client_id!r}, user={self.user!r})"

@@ -26,6 +26,8 @@ SILENCE_S = 5.0
 """After so long without a message the end of the reading is asked for again."""
 SILENT_MOST = 3
 """So many silences end a reading: what came is all there is."""
+AHEAD_BYTES = 2 * 2**20
+"""What of it may be here and not compared: the MQTT server may send everything at once."""
 TRIES = 3
 RETRY_S = 2.0
 
@@ -52,6 +54,7 @@ def reading_link(
             will=None,
             session_expiry_s=0,
             retained=True,
+            ahead_bytes=AHEAD_BYTES,
         )
     )
 

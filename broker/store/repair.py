@@ -12,7 +12,7 @@ from broker.store.audit import counts
 from broker.store.digest import digest
 from broker.store.errors import REMEDY, StoreBrokenError
 from broker.store.rows import ArmRow, ChangeRow, ChangeState, ChangeUpdate, Damage, FirstRow, ItemRow, RequestRow
-from broker.store.seals import Seal, Sealed, Values, agrees, all_rows, meant, selected
+from broker.store.seals import Seal, Sealed, Values, agrees, all_rows, each_row, meant, selected
 from broker.store.service_row import Service, read_service, write_service
 from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PRINCIPAL, PUBLISHED
 
@@ -51,13 +51,21 @@ class Repair:
     # ------------------------------------------------------------------ reading
 
     def _good(self, seal: Seal) -> list[Values]:
-        """The covered columns of all rows that are what was written; the table is left with those alone."""
-        rows = all_rows(self._connection, f"SELECT {selected(seal)} FROM {seal.table}")
-        good = [values[: len(seal.columns)] for values in rows if agrees(seal, values)]
-        if len(good) < len(rows):
-            for values in rows:
-                if not agrees(seal, values):
-                    self._note(seal.names(meant(seal, values)))
+        """The covered columns of all rows that are what was written; the table is left with those alone.
+
+        Texts and bytes that are equal are there once: arms of one model have most of them in common.
+        """
+        good: list[Values] = []
+        damaged: list[Values] = []
+        share, count = dict[str | bytes, str | bytes]().setdefault, len(seal.columns)
+        for values in each_row(self._connection, f"SELECT {selected(seal)} FROM {seal.table}"):
+            if agrees(seal, values):
+                good.append(tuple([share(one, one) if isinstance(one, str | bytes) else one for one in values[:count]]))
+            else:
+                damaged.append(values)
+        if damaged:
+            for values in damaged:
+                self._note(seal.names(meant(seal, values)))
             self._rewrite(seal, good)
         return good
 
@@ -70,13 +78,9 @@ class Repair:
         )
 
     def state(self, sealed: Sealed[R]) -> list[R]:
-        """All rows of a table that says how things are; texts and bytes that are equal are there once."""
+        """All rows of a table that says how things are."""
         (seal,) = sealed.seals
-        share = dict[str | bytes, str | bytes]().setdefault
-        return [
-            sealed.of(tuple([share(one, one) if isinstance(one, str | bytes) else one for one in values]))
-            for values in sorted(self._good(seal), key=lambda values: values[:3])
-        ]
+        return [sealed.of(values) for values in sorted(self._good(seal), key=lambda values: values[:3])]
 
     def unsettled(self) -> tuple[list[ChangeRow], list[RequestRow]]:
         """The changes without an end and the requests that ask for them; a damaged one gets one: nobody knows it."""

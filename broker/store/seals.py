@@ -4,7 +4,7 @@ A row has one hash, or more where parts of it change later: `hash` is of what st
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -186,8 +186,13 @@ def readable(text: bytes) -> str:
 
 def all_rows(connection: sqlite3.Connection, statement: str, values: tuple[Any, ...] = ()) -> list[Values]:
     """All rows of a query on another connection, with texts as `readable` has them."""
+    return list(each_row(connection, statement, values))
+
+
+def each_row(connection: sqlite3.Connection, statement: str, values: tuple[Any, ...] = ()) -> Iterator[Values]:
+    """As `all_rows`, one by one; nothing else is asked of the connection until the last."""
     factory, connection.text_factory = connection.text_factory, readable
     try:
-        return connection.execute(statement, values).fetchall()
+        yield from connection.execute(statement, values)
     finally:
         connection.text_factory = factory
