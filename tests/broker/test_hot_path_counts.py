@@ -10,16 +10,25 @@ from pathlib import Path
 
 import pytest
 
+from broker.store.pace import Pace
 from tests.counted_calls import CallCounter
 from tests.virtual_plant import Plant, play
 
+SET = "SetTwistLinearSoftLimit"
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 495, 56, 0.42
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 495, 55, 0.5
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
+TURNS, TURNS_QUICK = 4, 2
+"""Of the event loop, for one Set with nothing else under way: by the thread, and on the loop's thread."""
 TASKS, TIMERS, FUTURES = 0.0, 0.2, 0.1
+
+
+def value(limit: float) -> dict[str, object]:
+    """The params of a Set."""
+    return {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": limit}
 
 
 async def read_of_sets(plant: Plant, turn: int) -> None:
@@ -27,8 +36,7 @@ async def read_of_sets(plant: Plant, turn: int) -> None:
     after = len(plant.link.published)
     for number in range(SETS):
         limit = 0.1 + 0.001 * (turn * SETS + number)
-        value = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": limit}
-        plant.send(ARMS[number % len(ARMS)], "SetTwistLinearSoftLimit", value)
+        plant.send(ARMS[number % len(ARMS)], SET, value(limit))
     told = plant.link.published
     await plant.link.take(lambda _: sum(each.topic[:3] in ("res", "evt") for each in told[after:]) == 2 * SETS)
     replies = [each.document for each in told[after:] if each.topic.startswith("res/")]
@@ -95,3 +103,37 @@ def test_counting_one_request_at_a_time_costs_little(tmp_path: Path, method: str
     )  # one when it is published, at most one when a commit begins and one when it ends, less those before
     counting = sum(loop.modules[module] for module in COUNTING) + clocks
     assert 0 < counting / loop.total <= COUNTING_SHARE, (counting / 32, loop.total / 32)
+
+
+class Quick(Pace):
+    """A disk that is quick."""
+
+    @property
+    def quick(self) -> bool:
+        """See `Pace.quick`."""
+        return True
+
+
+@pytest.mark.parametrize(("pace", "most"), [(Quick, TURNS_QUICK), (Pace, TURNS)])
+def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: int) -> None:
+    """From its receipt to its reply, with nothing else under way; `Pace` leaves every commit to the thread at first."""
+
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", SET, value(0.2))
+        await plant.turn(1.0)
+        plant.store._pace = pace()
+        turns, run_once = 0, plant.loop._run_once  # type: ignore[attr-defined]
+
+        def turn() -> None:
+            nonlocal turns
+            waits = plant.store.committing and not plant.loop._ready  # type: ignore[attr-defined]
+            run_once()
+            turns += not waits or bool(plant.loop._ready)  # type: ignore[attr-defined]
+
+        after = len(plant.link.published)
+        plant.send("r1", SET, value(0.3), id="one")
+        plant.loop._run_once = turn  # type: ignore[attr-defined]
+        await plant.reply("one", after)
+        assert turns <= most
+
+    play(tmp_path, scenario)
