@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from broker.record import backfill
 from broker.record.backfill import WINDOW
 from tests.virtual_plant import Plant, play
 
@@ -118,3 +121,48 @@ def test_the_last_notice_of_a_handle_waits_for_those_before_it(tmp_path: Path) -
         assert handle not in plant.service._notices.handles
 
     play(tmp_path, scenario)
+
+
+SET = "SetTwistLinearSoftLimit"
+REFUSED = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 99.0}
+
+
+def value(number: int) -> dict[str, object]:
+    return {**REFUSED, "twist_linear_soft_limit": 0.1 + number / 10_000}
+
+
+def test_replies_that_are_owed_are_read_from_the_store_as_they_fit_and_each_is_given_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of changes go with their events, refusals before all of them; those of an arm that is gone go, too."""
+    many = 60
+    monkeypatch.setattr(backfill, "WINDOW", 20)
+    monkeypatch.setattr(backfill, "PAGE", 7)
+
+    async def away(plant: Plant) -> None:
+        for number in range(many):
+            for arm in ("r1", "r2"):
+                plant.send(arm, SET, value(number), id=f"{arm}-{number}")
+            plant.send("r1", SET, REFUSED, id=f"refused-{number}")
+            await plant.turn(1.0)
+        assert not plant.session("r1").unsettled() + plant.session("r2").unsettled()
+
+    async def back(plant: Plant) -> None:
+        assert plant.loaded.open_requests == []
+        assert 0 < plant.service._outbox.backlog < 60
+        plant.link.answer()
+        while plant.service._outbox.backlog or plant.service._ledger.backfill.late:
+            await plant.turn(0.1)
+        replies = [each.document["id"] for each in plant.link.published if each.topic.startswith("res/")]
+        assert sorted(replies) == sorted(f"{kind}-{n}" for kind in ("r1", "r2", "refused") for n in range(many))
+        assert replies[:many] == [f"refused-{number}" for number in range(many)]
+        assert seqs(plant) == list(range(1, many + 1))
+        await plant.turn(1.0)
+
+    async def nothing(plant: Plant) -> None:
+        await plant.turn(1.0)
+        assert [each.topic for each in plant.link.published if each.topic.startswith("res/")] == []
+
+    play(tmp_path, away, silent=True)
+    play(tmp_path, back, silent=True, arms=("r1",))
+    play(tmp_path, nothing)
