@@ -1,6 +1,5 @@
 """A container engine with storage of its own, that pulls nothing: its Debian is the bare system of the other tests."""
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -48,11 +47,15 @@ class Podman:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(RuntimeError):
-            self._run("rm", "--all", "--force", "--time", "0")
+        try:  # those that use another one's network first
+            for container in self._run("ps", "--all", "--quiet").stdout.split():
+                self._run("rm", "--force", "--time", "0", "--depend", container, check=False)
+            if left := self._run("ps", "--all", "--quiet").stdout.split():
+                raise AssertionError(f"containers go on: {left}")
             self._run("rmi", "--all", "--force")
             self._run("volume", "rm", "--all", "--force")
-        shutil.rmtree(self._folder, ignore_errors=True)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def build(self, name: str, file: Path, context: Path) -> None:
         """Build an image by a Dockerfile."""
