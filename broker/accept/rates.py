@@ -93,12 +93,12 @@ class Rates:
         With `too_much` the user asks for more than the service can do: it is held to little for a while, or, where its
         rate has no bound, until it is no more too much.
         """
-        account = self._account(user, now_s)
+        account = self._accounts.get(user) or self._account(user, now_s)
         if not account.allowance.rate:
             return not too_much
         if too_much:
             account.held_until_s = now_s + HELD_S
-        rate, burst = account.paced(now_s)
+        rate, burst = account.allowance if account.held_until_s <= now_s else account.paced(now_s)
         bucket = account.requests
         bucket.fill(rate, burst, now_s)
         if bucket.tokens < 1:
