@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Awaitable, Callable
 
 from broker.store.anchor import Anchor
@@ -180,3 +181,35 @@ async def test_many_names_are_looked_up_at_once(reopen: Reopen, committed: Commi
     assert store.known_uncommitted(names[3]) is None
     plan = store._connection.execute(f"EXPLAIN QUERY PLAN {_used(2)}", (1, 2)).fetchall()
     assert any("SEARCH job USING COVERING INDEX job_key" in row[3] for row in plan)
+
+
+async def test_a_disk_that_gets_slow_keeps_the_loop_waiting_once(
+    reopen: Reopen, committed: Committed, make_request: Requests
+) -> None:
+    store = reopen()
+    found = watched(store)
+    keep = store._writer._keep
+
+    def slowly(anchor: Anchor) -> None:
+        time.sleep(SLOW_S * 10)
+        keep(anchor)
+
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(tick())
+    store._writer._keep, store._pace._usual_s = slowly, 0.0
+    turns = []
+    for number in range(1, 6):
+        store.batch.add_request(make_request(number))
+        before = ticks
+        await committed(store)
+        turns.append(ticks - before)
+    others.cancel()
+    assert found == [True, False, False, False, False]
+    assert turns[0] < 10 < min(turns[1:])
