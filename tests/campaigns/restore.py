@@ -107,7 +107,6 @@ class Drill:
         stage, expect = self.stage, self.figures.expect
         holds = {taken.place: taken.number for taken in sent}
         for arm in stage.arms:
-            await self._met(arm)
             config = await self._document(arm, "config")
             await self._document(arm, "reported")
             states = {one["state"] for one in config["pending"]}
@@ -124,17 +123,6 @@ class Drill:
             reply = await stage.monitor.call(arm, "DiscardPending", {"all": True})
             expect(reply["ok"], f"DiscardPending: {reply}")
         expect(stage.taken() == sent, f"after the restore {stage.taken()[len(sent) :][:3]} was sent to the arms")
-
-    async def _met(self, arm: str) -> None:
-        """The arm was read in this epoch: before that documents tell what the backup knew."""
-        async with asyncio.timeout(REST_S):
-            await self.stage.monitor.until(
-                lambda told: (
-                    told.topic == f"state/{arm}/presence"
-                    and told.document["epoch"] == self._epoch
-                    and told.document["state"] == "online"
-                )
-            )
 
     def _untold(self, arm: str, holds: dict[str, float]) -> list[str]:
         """What the last documents of an arm tell wrongly: what it holds by mode, and whether that differs."""
