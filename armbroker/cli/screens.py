@@ -30,7 +30,7 @@ The account needs to read what is public (state, evt, svc), and to send requests
 reaches the page reads what the account reads: bind it to this machine (as it is unless told), or put a server with a
 login before it. Ends on SIGTERM or Ctrl-C.
 
-\\b
+\b
 examples:
   armbroker web
   armbroker web --bind 127.0.0.1:9000 --mqtt mqtts://mqtt.plant.example --user screen --password-file screen.txt
@@ -41,7 +41,7 @@ TOP_HELP = """Show the fleet in the terminal, as it happens: all arms, each with
 Needs `pip install armbroker[top]`. Keys: arrows, Enter (detail), v (limits, values, events), m (mode), / (filter), s,
 S (sort), u (degrees or radians), e (events of all), Esc (back), q (end).
 
-\\b
+\b
 examples:
   armbroker top
   armbroker top --mqtt mqtts://mqtt.plant.example --user screen --password-file screen.txt

@@ -17,6 +17,12 @@ HOST = "mqtt.plant.example"
 ONLINE = re.compile(r"^(apt|/opt/\S+/pip) install", re.MULTILINE)
 """Commands that fetch packages; all others are run without a network."""
 
+PAGE = (
+    "/usr/lib/armbroker/bin/python3 -c 'import sys, urllib.request as u; "
+    '[print(x.decode(), end="", flush=True) for x in u.urlopen("http://127.0.0.1:8080" + sys.argv[1])]\''
+)
+"""Prints a page of `armbroker web`, line by line."""
+
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -88,10 +94,14 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
 
 def test_a_first_change_is_made_over_tls(walk: Walk) -> None:
     walk.until("journalctl -u armbroker -o cat --no-pager | grep -q documents_compared")
-    (said,) = walk.section("4. Is it there?")
+    said, _ = walk.section("4. Is it there?")
     presence, _, reply = said.partition("\n")
     assert json.loads(presence.partition(" ")[2])["state"] == "online"
     assert json.loads(reply)["stage"] == "applied"
+    walk.until(f"{PAGE} / | grep '<title>armbroker' >/dev/null")
+    slower = '{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":0.15}'
+    assert walk.request("page1", "SetTwistLinearSoftLimit", slower)["stage"] == "applied"
+    assert "0.15" in walk.debian.run(f"timeout 5 {PAGE} /api/stream", check=False)
 
 
 def test_the_log_has_priorities_and_a_line_a_change(walk: Walk) -> None:

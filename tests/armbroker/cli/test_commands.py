@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from armbroker.cli.commands import app
 from armbroker.cli.exits import Exit
 from armbroker.cli.times import clock
 from tests.armbroker.client.responder import Answer, Asked, always, responding
@@ -58,6 +59,15 @@ async def test_every_help_has_examples(arguments: list[str], example: str) -> No
     ended = await armbroker(*arguments)
     assert example in ended.out + ended.err
     assert ended.code == (Exit.OK if arguments else Exit.USAGE)
+
+
+@pytest.mark.parametrize(
+    "command", sorted(each.name or getattr(each.callback, "__name__", "") for each in app.registered_commands)
+)
+async def test_no_help_shows_its_marks(command: str) -> None:
+    ended = await armbroker(command, "--help")
+    assert "\\b" not in ended.out
+    assert "\b" not in ended.out
 
 
 async def test_version() -> None:
