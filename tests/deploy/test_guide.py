@@ -56,7 +56,7 @@ class Walk:
             f"mosquitto_rr -V 5 {self.as_alice} -i alice-sh -q 1 -W 12 -e armbroker/v1/res/alice/alice-sh/{leaf} "
             f"""-t armbroker/v1/req/alice/alice-sh/{arm}/{method} -m '{{"id":"{leaf}","params":{params}}}'"""
         )
-        reply = self.debian.run(f"for i in 1 2 3; do {command} && exit 0; done; exit 1")
+        reply = self.debian.run(f"for i in $(seq 10); do {command} && exit 0; sleep 1; done; exit 1")
         document: dict[str, object] = json.loads(reply)
         return document
 
