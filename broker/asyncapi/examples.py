@@ -1,41 +1,34 @@
 """Params that each method takes, for an arm of 7 joints `joint_1` ... `joint_7` (model gen3_7dof)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from devices.conformance.kinova import VALUES
+from handlers.rpc_table import RPC_TABLE
+from schema.codecs.plain import to_plain
+from schema.enums import ControlMode
+from schema.items import ITEMS, slots_of
+
 _JOYSTICK = {"control_mode": "CARTESIAN_JOYSTICK"}
-_ANGULAR = {"control_mode": "ANGULAR_JOYSTICK"}
 _GAINS = {"soft_upper_limit": 2.0, "soft_lower_limit": -2.0, "k_position": 20.0, "k_velocity": 10.0}
 _PARAMETERS = {"joint_limits.joint_1.has_velocity_limits": True, "joint_limits.joint_1.max_velocity": 0.5}
 
+
+def _of_items() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Params of the methods of Kinova's items, with the values that the conformance suite sets."""
+    for slot, example in VALUES.items():
+        item = ITEMS[slot[0]]
+        if slot != slots_of(item.key)[0]:
+            continue
+        mode = {"control_mode": ControlMode(slot[1]).name} if item.modes else {}
+        for verb, params in (("Set", to_plain(example.value)), ("Get", {}), ("Reset", mode)):
+            if f"{verb}{item.noun}" in RPC_TABLE:
+                yield f"{verb}{item.noun}", params
+
+
 EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
-    "SetGravityVector": {"x": 0.0, "y": 0.0, "z": -9.81},
-    "GetGravityVector": {},
-    "ResetGravityVector": {},
-    "SetPayloadInformation": {"payload_mass": 0.5, "payload_mass_center": {"x": 0.0, "y": 0.0, "z": 0.05}},
-    "GetPayloadInformation": {},
-    "ResetPayloadInformation": {},
-    "SetToolConfiguration": {
-        "tool_transform": {"x": 0.0, "y": 0.0, "z": 0.12, "theta_x": 0.0, "theta_y": 0.0, "theta_z": 0.0},
-        "tool_mass": 0.75,
-        "tool_mass_center": {"x": 0.0, "y": 0.0, "z": 0.06},
-    },
-    "GetToolConfiguration": {},
-    "ResetToolConfiguration": {},
-    "SetCartesianReferenceFrame": {"reference_frame": "CARTESIAN_REFERENCE_FRAME_BASE"},
-    "GetCartesianReferenceFrame": {},
-    "SetJointSpeedSoftLimits": {**_ANGULAR, "joint_speed_soft_limits": [20.0] * 7},
-    "ResetJointSpeedSoftLimits": _ANGULAR,
-    "SetJointAccelerationSoftLimits": {**_ANGULAR, "joint_acceleration_soft_limits": [40.0] * 7},
-    "ResetJointAccelerationSoftLimits": _ANGULAR,
-    "SetTwistLinearSoftLimit": {**_JOYSTICK, "twist_linear_soft_limit": 0.2},
-    "ResetTwistLinearSoftLimit": _JOYSTICK,
-    "SetTwistAngularSoftLimit": {**_JOYSTICK, "twist_angular_soft_limit": 30.0},
-    "ResetTwistAngularSoftLimit": _JOYSTICK,
-    "SetDesiredLinearTwist": {"linear": 0.1},
-    "SetDesiredAngularTwist": {"angular": 15.0},
-    "SetDesiredJointSpeeds": {"joint_speed": [10.0] * 7},
+    **dict(_of_items()),
     "GetDesiredSpeeds": {},
     "ControlConfigurationTopic": {"type": "NOTIFICATION_TYPE_EVENT", "rate_m_sec": 0, "threshold_value": 0.0},
     "ControlModeTopic": {},
