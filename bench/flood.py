@@ -51,6 +51,17 @@ max_inflight_messages {inflight}
 max_queued_messages 100000
 log_type error
 """
+SETTINGS = """[mqtt]
+url = "mqtt://127.0.0.1:{port}"
+[store]
+dir = "{data}"
+[sim]
+faults = true
+latency_ms = 0
+[clients."*"]
+rights = ["write", "authority", "confirm", "factory", "unlock"]
+""" + "".join(f'[[arm]]\nid = "sim-{number:04d}"\nmodel = "gen3_7dof"\n' for number in range(ARMS))
+"""The rates are those of a plant, unless it says otherwise."""
 ITEM = "twist_linear_soft_limit"
 
 
@@ -260,7 +271,7 @@ def serving(
 ) -> Iterator[Place]:
     """An MQTT server and a service for the time of the block; `module` runs in place of `armbroker`.
 
-    `settings` is a `fleet.toml` to use instead of simulated arms, with `{port}` and `{data}` to fill in.
+    `settings` is a `fleet.toml` to use instead of `SETTINGS`, with `{port}` and `{data}` to fill in.
 
     Raises:
         RuntimeError: mosquitto is not installed.
@@ -272,11 +283,8 @@ def serving(
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     (folder / "mosquitto.conf").write_text(CONFIG.format(port=port, inflight=inflight))
-    command = [sys.executable, "-m", module, "run", "--mqtt", f"mqtt://127.0.0.1:{port}", "--data", f"{folder}/data"]
-    command += ["--sim", str(ARMS), "--sim-latency", "0", "--sim-faults"]
-    if settings:
-        (folder / "fleet.toml").write_text(settings.format(port=port, data=folder / "data"))
-        command = [sys.executable, "-m", module, "run", "--config", str(folder / "fleet.toml")]
+    (folder / "fleet.toml").write_text((settings or SETTINGS).format(port=port, data=folder / "data"))
+    command = [sys.executable, "-m", module, "run", "--config", str(folder / "fleet.toml")]
     with running([mosquitto, "-c", str(folder / "mosquitto.conf")], folder / "mosquitto.log") as server:
         time.sleep(0.5)
         with running(command, folder / "service.log", environment) as service:

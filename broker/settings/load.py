@@ -20,6 +20,7 @@ from broker.settings.records import (
     ArmSettings,
     ClientSettings,
     MqttSettings,
+    RateSettings,
     Settings,
     SettingsError,
     SimSettings,
@@ -168,7 +169,7 @@ def quick(
 ) -> Settings:
     """Settings of the quick form: `arms` simulated arms `sim-0000`... of gen3_7dof on a server that proves nobody.
 
-    Everybody may do everything with them.
+    Everybody may do everything with them, as often as the service keeps up with.
 
     Raises:
         SettingsError: they cannot be used.
@@ -179,6 +180,7 @@ def quick(
             mqtt=MqttSettings(url=url),
             store=StoreSettings(str(data)),
             sim=SimSettings(faults, latency_ms),
+            rates=RateSettings(rate=0.0),
             clients={ANYBODY: ClientSettings(rights=RIGHTS)},
             arm=tuple(ArmSettings(f"sim-{number:04d}", "simulated", "gen3_7dof") for number in range(arms)),
         )

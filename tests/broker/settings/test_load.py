@@ -95,6 +95,7 @@ def test_the_quick_form() -> None:
     assert isinstance(settings, Settings)
     assert [(arm.id, arm.model) for arm in settings.arm] == [("sim-0000", "gen3_7dof"), ("sim-0001", "gen3_7dof")]
     assert (settings.root, settings.sim.faults, settings.sim.latency_ms) == ("trial", True, 0)
+    assert settings.rates.rate == 0
 
 
 FILE = """\
