@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import NamedTuple
 
 from broker.link.mqtt5_link import Mqtt5Link
-from broker.link.mqtt_link import InboundMessage, LinkConfig, LinkDownError, LinkError
+from broker.link.mqtt_link import InboundMessage, LinkConfig, LinkDownError, LinkError, was_taken
 from broker.tls import TlsFiles
 
 PATIENCE_S = 10.0
@@ -54,11 +54,7 @@ async def taken(link: Mqtt5Link, topic: str, payload: bytes = b"") -> bool:
         receipt = link.publish(topic, payload)
     except LinkDownError:
         return False
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE_S):
-            while not receipt.done():  # noqa: ASYNC110 - receipts are polled by design
-                await asyncio.sleep(0.002)
-    return receipt.done() and not receipt.failed()
+    return await was_taken(receipt, PATIENCE_S)
 
 
 async def until(

@@ -1,5 +1,7 @@
 """What the service asks of the code that speaks MQTT for it, and the records that cross that border."""
 
+import asyncio
+import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
@@ -195,6 +197,18 @@ class Receipt(Protocol):
 
     def reason_code(self) -> int:
         """The reason code (0x80 or above) the MQTT server refused it with; 0 in every other case."""
+
+
+_POLL_S = 0.002
+
+
+async def was_taken(receipt: Receipt, within_s: float) -> bool:
+    """Wait, so many seconds at most, until a publication is settled; whether the MQTT server took it by then."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            while not receipt.done():  # noqa: ASYNC110 - receipts are polled by design
+                await asyncio.sleep(_POLL_S)
+    return receipt.done() and not receipt.failed()
 
 
 class MqttLink(Protocol):

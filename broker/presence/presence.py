@@ -13,7 +13,7 @@ import structlog
 
 from broker.clock import Clock
 from broker.histogram import Histogram
-from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will
+from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will, was_taken
 from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
 from broker.presence.identity import JSON, Identity
 from broker.presence.pulse import Pulse
@@ -173,8 +173,8 @@ class Presence:
             await asyncio.wait(self._own)
         link, self._link = self._link, None
         if link is not None:
-            if link.connected:
-                await _done(self._publish(link, OFFLINE))
+            if link.connected and (receipt := self._publish(link, OFFLINE)) is not None:
+                await was_taken(receipt, GOODBYE_S)
             await link.close()
 
     # ------------------------------------------------------------------ inside
@@ -312,13 +312,3 @@ class Presence:
 
 async def _nothing() -> None:
     """Do nothing."""
-
-
-async def _done(receipt: Receipt | None) -> None:
-    """Wait for a receipt, for a while at most."""
-    if receipt is None:
-        return
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GOODBYE_S):
-            while not receipt.done():  # noqa: ASYNC110 - receipts are polled by design
-                await asyncio.sleep(0.005)

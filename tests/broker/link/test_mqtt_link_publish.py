@@ -9,7 +9,15 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from broker.link.mqtt_link import LinkConfig, LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt
+from broker.link.mqtt_link import (
+    LinkConfig,
+    LinkDownError,
+    LinkFullError,
+    LinkRejectedError,
+    MqttLink,
+    Receipt,
+    was_taken,
+)
 from tests.links import PATIENCE_S, LinkMaker, payloads, peer, settled, take, until
 from tests.mosquitto import Mosquitto
 from tests.tcp_proxy import TcpProxy
@@ -45,6 +53,12 @@ async def test_a_publish_is_done_when_acknowledged(link: MqttLink, monitor: aiom
     assert receipt.reason_code() == 0
     message = await seen(monitor)
     assert (message.payload, message.qos, message.retain) == (b"1", 1, False)
+
+
+async def test_whether_a_publish_was_taken_is_waited_for_so_long(link: MqttLink, name: str) -> None:
+    receipt = link.publish(f"{name}/out/a", b"1")
+    assert not await was_taken(receipt, 0.0)
+    assert await was_taken(receipt, PATIENCE_S)
 
 
 async def test_publishes_arrive_in_order(link: MqttLink, monitor: aiomqtt.Client, name: str) -> None:
@@ -155,7 +169,8 @@ async def test_a_refused_publish_tells_the_reason(plant: Mosquitto, make_link: L
     )
     await link.open()
     refused = link.publish("armbroker/v1/state/r12/config", b"{}", retain=True)
-    await settled([refused])
+    assert not await was_taken(refused, PATIENCE_S)
+    assert refused.done()
     assert refused.failed()
     assert refused.reason_code() == 0x87
     assert link.connected
