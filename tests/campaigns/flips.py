@@ -34,6 +34,8 @@ _UNTRUSTED = {("service", "test_writes")}
 """What nothing is ever decided by."""
 _DERIVED = {"sqlite_sequence"}
 Key = tuple[str, str, str]
+Entry = tuple[int, int]
+"""Revision and event of an entry of the history: acts of administration stand at the revision that they found."""
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Given:
 
     loaded: Loaded
     told: list[Damage] = field(default_factory=list)
-    history: dict[str, dict[int, Any]] = field(default_factory=dict)
+    history: dict[str, dict[Entry, Any]] = field(default_factory=dict)
     lost_revs: dict[str, set[int]] = field(default_factory=dict)
     events: dict[str, dict[int, Any]] = field(default_factory=dict)
     lost_seqs: dict[str, set[int]] = field(default_factory=dict)
@@ -76,7 +78,7 @@ def _read_history(store: Store, found: Given, arm: str) -> None:
     before = 2**40
     while True:
         page = store.history(arm, 0, before, None, PAGE)
-        entries.update((change.rev, change) for change in page.changes)
+        entries.update(((change.rev, change.seq), change) for change in page.changes)
         lost.update(page.missing)
         if not page.more:
             return
@@ -184,12 +186,12 @@ class Judge:
 
     def _pages(self, got: Given) -> None:
         for arm, history in self._truth.history.items():
-            for rev, entry in got.history[arm].items():
+            for at, entry in got.history[arm].items():
                 self._expect(
-                    history.get(rev) == entry or entry.outcome == "damaged", f"{arm} rev {rev} is untrue: {entry}"
+                    history.get(at) == entry or entry.outcome == "damaged", f"{arm} rev {at[0]} is untrue: {entry}"
                 )
-            lost = history.keys() - got.history[arm].keys() - got.lost_revs[arm]
-            self._expect(not lost or got.told, f"{arm}: revisions {sorted(lost)[:5]} are lost without a word")
+            gone = {rev for rev, _ in history.keys() - got.history[arm].keys()} - got.lost_revs[arm]
+            self._expect(not gone or got.told, f"{arm}: revisions {sorted(gone)[:5]} are lost without a word")
         for arm, events in self._truth.events.items():
             for seq, event in got.events[arm].items():
                 self._expect(events.get(seq) == event, f"{arm} event {seq} is untrue: {event}")

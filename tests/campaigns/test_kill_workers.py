@@ -10,6 +10,8 @@ from tests.ros_nodes import ros_python
 
 LIVES_S = (0.5, 1.5)
 
+pytestmark = pytest.mark.flaky(reruns=0)
+
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nothing_is_lost_or_doubled(kind: str, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ USERS = (("alice", "json", 5), ("bert", "msgpack", 5), ("cora", "protobuf", 5), 
 
 Reply = dict[str, Any]
 
+pytestmark = pytest.mark.flaky(reruns=0)
+
 
 class Sent(NamedTuple):
     """A request and every reply to it."""
