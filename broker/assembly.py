@@ -7,6 +7,7 @@ from typing import NamedTuple
 from broker import self_description
 from broker.accept.acceptor import Acceptor
 from broker.accept.acks import Acks
+from broker.accept.decision import Decision
 from broker.accept.denials import Denials
 from broker.accept.intake import Intake, marker_levels
 from broker.accept.orders import Orders
@@ -189,7 +190,7 @@ def acceptance_of(
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
-        settings=settings, topics=topics,
+        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings),
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

@@ -9,17 +9,10 @@ from itertools import chain
 import structlog
 
 from broker.accept.acks import Acks
-from broker.accept.admission import (
-    check_lock,
-    check_options,
-    check_policy,
-    check_values,
-    method_of,
-    only_checked,
-    request_of,
-)
+from broker.accept.admission import check_options, method_of, only_checked, request_of
 from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode_once
+from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.orders import Orders
@@ -30,25 +23,19 @@ from broker.arms.jobs import Waiter, job_of
 from broker.publish.notices import Notices
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
-from broker.settings import Settings, Users
+from broker.settings import Settings
 from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
-from handlers.items.room import check_reserve
-from handlers.methods.authority import checked
 from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
-from handlers.rpc.row import Access, Rpc
 from handlers.rpc_table import RPC_TABLE
-from handlers.state.arm_state import ArmState
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
 
 log = structlog.get_logger()
-
-_NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 
 
 class Acceptor:
@@ -65,6 +52,7 @@ class Acceptor:
         notices: Notices,
         quarantine: Quarantine,
         denials: Denials,
+        decision: Decision,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -75,6 +63,7 @@ class Acceptor:
         self._known_ids = KnownIds(ledger.store)
         self._denials = denials
         self._sessions = sessions
+        self._decision = decision
         self.follow(settings)
         self._topics = topics
         self._open: deque[list[Arrival]] = deque()
@@ -123,7 +112,7 @@ class Acceptor:
     def follow(self, settings: Settings) -> None:
         """Decide by these settings from now on."""
         self._settings = settings
-        self._users = self._replies.users = Users(settings)
+        self._users = self._replies.users = self._decision.follow(settings)
         self._ledger.traffic.follow(settings.clients)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
@@ -170,19 +159,11 @@ class Acceptor:
         rpc = method_of(arrival, session, self._sessions, self._settings)
         if arrival.envelope.valid_for_ms is not None or arrival.envelope.unit:
             check_options(arrival, rpc)
-        check_policy(arrival, rpc, session, self._users)
-        check_lock(arrival, rpc, session, self._users)
-        self._check_room(arrival, rpc)
-        if arrival.params_error is not None:
-            check_values(arrival, rpc, session)
         request = request_of(arrival, self._settings)
-        state = _NOWHERE if session is None else session.state
-        outcome = rpc.decide(state, request)
-        if isinstance(outcome, Proposal | Restoration):
-            check_reserve(state, outcome)
-        if rpc.access is Access.WRITE and (arrival.envelope.dry_run or arrival.checked_only):
-            outcome = checked(state, rpc, outcome)
-        check_waiting(arrival, self._settings, self._users, state, outcome)
+        outcome = self._decision.of(
+            rpc, session, request, checked_only=arrival.checked_only, wrong=arrival.params_error
+        )
+        check_waiting(arrival, self._settings, self._users, NOWHERE if session is None else session.state, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
         elif isinstance(outcome, Proposal | Restoration):
@@ -191,12 +172,6 @@ class Acceptor:
             arrival.tightened = isinstance(outcome, Proposal) and outcome.tightens
         else:
             self._order(arrival, session, request, outcome)
-
-    def _check_room(self, arrival: Arrival, rpc: Rpc) -> None:
-        """Refuse what would be written to a full disk; raises BrokerError."""
-        writes = rpc.access is Access.WRITE and not arrival.envelope.dry_run and not arrival.checked_only
-        if writes and self._ledger.store.reserve.full():
-            raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
 
     def _repeated(self, arrival: Arrival) -> bool:
         """Whether the id is known; then its outcome is given again, or will be.

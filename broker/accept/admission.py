@@ -57,14 +57,14 @@ def check_options(arrival: Arrival, rpc: Rpc) -> None:
         raise BrokerError("unit_mismatch", f"unit: {envelope.unit!r} is asserted, {rpc.name} has {has}")
 
 
-def check_policy(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: Users) -> None:
+def check_policy(rpc: Rpc, session: ArmSession | None, request: Request, users: Users) -> None:
     """Refuse what the user has no right to on the arm.
 
     Raises:
         BrokerError: not_permitted.
     """
     if session is not None and (rpc.right is not None or users.restricted):
-        check_right(session.state, rpc, arrival.topic.user, users.grant(arrival.topic.user))
+        check_right(session.state, rpc, request.user, users.grant(request.user))
 
 
 def only_checked(arrival: Arrival, session: ArmSession | None) -> bool:
@@ -72,7 +72,7 @@ def only_checked(arrival: Arrival, session: ArmSession | None) -> bool:
     return session is not None and arrival.rpc is not None and is_checked_only(session.state, arrival.rpc)
 
 
-def check_lock(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: Users) -> None:
+def check_lock(rpc: Rpc, session: ArmSession | None, request: Request, users: Users) -> None:
     """Refuse a write while another user holds the arm, but not the end of the lock by who may end it.
 
     Raises:
@@ -80,22 +80,20 @@ def check_lock(arrival: Arrival, rpc: Rpc, session: ArmSession | None, users: Us
     """
     if rpc.guard is Guard.NONE or session is None or session.state.hold is None:
         return
-    user = arrival.topic.user
+    user = request.user
     if not may_unlock(session.state, rpc, user, users.grant(user).on(session.arm)):
-        check_hold(session.state, user, arrival.at_us)
+        check_hold(session.state, user, request.at_us)
 
 
-def check_values(arrival: Arrival, rpc: Rpc, session: ArmSession | None) -> None:
+def check_values(rpc: Rpc, session: ArmSession | None, request: Request, wrong: BrokerError) -> None:
     """Refuse params whose form is right but that hold values which cannot be; a full queue shows before them.
 
     Raises:
-        BrokerError: busy, or what is wrong with the values.
+        BrokerError: busy, or `wrong`: what is wrong with the values.
     """
-    if arrival.params_error is None:
-        return
     if session is not None and rpc.access is Access.WRITE and rpc.item:
-        check_room(session.state, arrival.topic.user)
-    raise arrival.params_error
+        check_room(session.state, request.user)
+    raise wrong
 
 
 def request_of(arrival: Arrival, settings: Settings) -> Request:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from broker.accept.admission import check_lock, check_policy, check_values, method_of, only_checked, request_of
+from broker.accept.admission import check_lock, check_policy, method_of, only_checked, request_of
 from broker.accept.arrival import Arrival, decode_once
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
@@ -33,10 +33,12 @@ class Foresight:
             if arrival.envelope.dry_run or only_checked(arrival, session):
                 return False
             rpc = method_of(arrival, session, self._sessions, self._settings)
-            check_policy(arrival, rpc, session, self._users)
-            check_lock(arrival, rpc, session, self._users)
-            check_values(arrival, rpc, session)
-            outcome = rpc.decide(session.state, request_of(arrival, self._settings))
+            if arrival.params_error is not None:
+                return False
+            request = request_of(arrival, self._settings)
+            check_policy(rpc, session, request, self._users)
+            check_lock(rpc, session, request, self._users)
+            outcome = rpc.decide(session.state, request)
         except Exception:  # noqa: BLE001 - it is refused, or answered as any other that fails, when it is decided
             return False
         return isinstance(outcome, Proposal) and outcome.tightens

@@ -1,0 +1,64 @@
+"""One decision: what is asked of one arm is decided alike, whether a message or a plan brought it."""
+
+from broker.accept.admission import check_lock, check_policy, check_values
+from broker.arms.arm_session import ArmSession
+from broker.settings import Settings, Users
+from broker.store.reserve import Reserve
+from handlers.items.room import check_reserve
+from handlers.methods.authority import checked
+from handlers.rpc.outcome import Outcome, Proposal, Restoration
+from handlers.rpc.request import Request
+from handlers.rpc.row import Access, Rpc
+from handlers.state.arm_state import ArmState
+from schema.errors import BrokerError
+
+NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
+"""Stands for the arm of a request that is for none."""
+
+
+class Decision:
+    """Decides requests by the present settings; nothing is stored or told."""
+
+    def __init__(self, reserve: Reserve, settings: Settings) -> None:
+        self._reserve = reserve
+        self.follow(settings)
+
+    def follow(self, settings: Settings) -> Users:
+        """Decide by these settings from now on; who may do what by them."""
+        self.users = Users(settings)
+        return self.users
+
+    def of(
+        self,
+        rpc: Rpc,
+        session: ArmSession | None,
+        request: Request,
+        *,
+        checked_only: bool = False,
+        wrong: BrokerError | None = None,
+    ) -> Outcome:
+        """Policy, lock, disk, the handler, and room in the queue, in this order.
+
+        Args:
+            rpc: the method.
+            session: the arm; None: the request is for none.
+            request: what is asked.
+            checked_only: whether a write is only checked, whatever it says of a dry run.
+            wrong: what is wrong with values among the params.
+
+        Raises:
+            BrokerError: why it is refused.
+        """
+        check_policy(rpc, session, request, self.users)
+        check_lock(rpc, session, request, self.users)
+        only = checked_only or request.envelope.dry_run
+        writes = rpc.access is Access.WRITE
+        if writes and not only and self._reserve.full():
+            raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
+        if wrong is not None:
+            check_values(rpc, session, request, wrong)
+        state = NOWHERE if session is None else session.state
+        outcome = rpc.decide(state, request)
+        if isinstance(outcome, Proposal | Restoration):
+            check_reserve(state, outcome)
+        return checked(state, rpc, outcome) if only and writes else outcome
