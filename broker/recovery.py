@@ -128,6 +128,7 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         "request_id": row.request_id, "method": row.method, "reason": row.reason, "expires": expires,
         "at_us": row.at_us, "phase": Phase.WRITING if begun else Phase.ACCEPTED, "epoch": row.epoch,
         "cmd_seq": row.cmd_seq, "committed": True, "recovered": True, "again": True, "resumed": begun,
+        "terms": row.terms,
     }  # fmt: skip
     job: ChangeJob
     if row.warnings:

@@ -201,7 +201,7 @@ MAPPINGS: dict[str, tuple[str, str]] = {
     ),
     "GetHistory": (
         "`after_rev?, before_rev?` (both exclusive)`, item?, limit?` (50, at most 500)",
-        "`{changes: [{rev, seq, at, by, request_id, method, item, slot, before, after, reason, outcome}], more, missing}`, newest first",
+        "`{changes: [{rev, seq, at, by, request_id, method, item, slot, before, after, reason, outcome, direction, until?, recipe?, plan?, approved_by?, returned_from?}], more, missing}`, newest first; no `direction` in entries of administration",
     ),
     "GetEvents": (
         "`after_seq, limit?`",

@@ -6,14 +6,13 @@ from typing import Any
 import msgspec
 
 from broker.arms.arm_session import ArmSession
-from broker.blobs import unpack
 from broker.publish.notices import Notices
 from broker.record.administration import Administration, asked_by
+from broker.record.history_entries import history_entry
 from broker.record.ledger import Ledger
 from broker.settle.authority import Authorities
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
-from broker.store.rows import PastChange
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.rpc.outcome import (
     Answer,
@@ -32,12 +31,9 @@ from handlers.rpc.outcome import (
 )
 from handlers.rpc.request import Request
 from schema.arms import Fault
-from schema.codecs.plain import bare
-from schema.codecs.times import format_time
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.events import AdminEvent
-from schema.items import ITEMS, slot_name
 from schema.messages import Empty, NotificationHandle
 
 NO_BOUND = (1 << 63) - 1
@@ -114,7 +110,7 @@ class Orders:
         )
         return Answer(
             {
-                "changes": [_past(change) for change in page.changes],
+                "changes": [history_entry(change) for change in page.changes],
                 "more": page.more,
                 "missing": [{"first": rev, "last": rev} for rev in page.missing],
             }
@@ -154,30 +150,3 @@ def _misbehave(session: ArmSession, fault: Fault) -> None:
     except ArmRefusedError as refused:
         own = (refused.code, refused.sub_code, refused.name)
         raise BrokerError("arm_refused", str(refused), own=own) from refused
-
-
-def _past(change: PastChange) -> dict[str, Any]:
-    """One entry of GetHistory."""
-    item = ITEMS.get(change.key)
-
-    def value(blob: bytes | None) -> Any:
-        if blob is None:
-            return None
-        if item is None:  # what became of all items in a RestoreFactory
-            return msgspec.json.decode(blob)
-        return bare(unpack(blob, item.record), item.field)
-
-    return {
-        "rev": change.rev,
-        "seq": change.seq,
-        "at": format_time(change.settled_at_us or change.at_us),
-        "by": {"user": change.user, "connection": change.conn, "proven": change.proven},
-        "request_id": change.request_id,
-        "method": change.method,
-        "item": change.key,
-        "slot": slot_name((change.key, change.mode)),
-        "before": value(change.before),
-        "after": value(change.after),
-        "reason": change.reason,
-        "outcome": change.outcome or change.state,
-    }

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
+from broker.store.rows import Terms
 from broker.timers import Timer
 from handlers.methods.factory import WHOLE_KEY
 from handlers.rpc.outcome import Proposal, Restoration
@@ -75,6 +76,7 @@ class ChangeJob:
     method: str
     reason: str
     warnings: tuple[Warned, ...] = ()
+    terms: Terms | None = None
     expires: float = 0.0
     at_us: int = 0
     kept: tuple[bytes | None, bytes | None] | None = None

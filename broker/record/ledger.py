@@ -142,6 +142,7 @@ class Ledger:
                 method=job.method,
                 reason=job.reason,
                 warnings=msgspec.json.encode(job.warnings) if job.warnings else b"",
+                terms=job.terms,
             )
         )
 

@@ -22,6 +22,7 @@ from broker.store.rows import (
     PastChange,
     RequestRow,
     RequestUpdate,
+    Terms,
 )
 from broker.store.seals import DIFFERS, Statement, Values, insert, shown, update
 from schema.events import event_topic
@@ -49,7 +50,7 @@ REWRITE = update(TABLE, COLUMNS[1:], ("n",))
 REPLY_TAKEN = Statement("UPDATE job SET reply_open = 0 WHERE n IN (", "?", ")")
 
 _REQUEST = ("id", "fingerprint", "address", "correlation", "codec")
-_CHANGE = ("verb", "key", "mode", "before", "after", "expires_us", "loosening", "proven", "reason", "warnings")
+_CHANGE = ("verb", "key", "mode", "before", "after", "expires_us", "loosening", "proven", "reason", "warnings", "terms")
 _AS_ACCEPTED = True
 """Stands for a value that is the one that was accepted."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -102,7 +103,7 @@ def _wanted(change: ChangeRow, request: RequestRow | None) -> Values:
         full_id = None
     return (
         full_id, change.verb, change.key, change.mode, change.before, change.after, change.expires_us, change.loosening,
-        change.proven, change.reason, change.warnings,
+        change.proven, change.reason, change.warnings, change.terms,
     )  # fmt: skip
 
 
@@ -250,6 +251,8 @@ class Job:
             return None
         full_id, *rest = wanted
         fields = dict(zip(_CHANGE, rest, strict=False))
+        if fields.get("terms") is not None:
+            fields["terms"] = Terms(*fields["terms"])
         epoch, cmd_seq, after = self.ended[:3]
         if after is not _AS_ACCEPTED:
             fields["after"] = after
@@ -270,7 +273,7 @@ class Job:
             arm=change.arm, rev=change.rev, seq=seq, at_us=change.at_us, settled_at_us=settled_at_us, user=change.user,
             conn=change.conn, proven=change.proven, request_id=change.request_id, method=change.method, key=change.key,
             mode=change.mode, before=change.before, after=change.after, reason=change.reason, state=change.state,
-            outcome=outcome,
+            outcome=outcome, loosening=change.loosening, terms=change.terms,
         )  # fmt: skip
 
     def event(self) -> EventRow | None:

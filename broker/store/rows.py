@@ -107,6 +107,22 @@ class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rev: int
 
 
+class Terms(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What belongs to a change beside value, author and request; a new field is appended."""
+
+    until_us: int = 0
+    """The end of an override, µs since 1970; 0 of a change for good."""
+    recipe: str = ""
+    """`name@version`."""
+    plan: int = 0
+    approved_by: str = ""
+    returned_from: int = 0
+    """The revision of the override whose end this change is."""
+    ground: bytes | None = None
+    """What was to be in force without overrides, where that is not what the change says."""
+    when_idle: bool = False
+
+
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One change, as it was accepted.
 
@@ -137,6 +153,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     method: str = ""
     reason: str = ""
     warnings: bytes = b""
+    terms: Terms | None = None
     starts: int = 0
 
 
@@ -176,6 +193,8 @@ class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     state: str
     outcome: str
+    loosening: bool = False
+    terms: Terms | None = None
 
 
 class EventParts(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -1,5 +1,6 @@
 """Tighter or looser: the direction of a change, found component by component against what was reported."""
 
+import enum
 import math
 from operator import le
 
@@ -10,6 +11,18 @@ from schema.intrinsic import JointLimits
 from schema.items import NUMBER_FIELDS, ConfigItem, Order, Zero
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 from schema.messages import Message
+
+
+class Direction(enum.StrEnum):
+    """Which way a value goes from another one."""
+
+    TIGHTENING = "tightening"
+    LOOSENING = "loosening"
+    """At least one component gets looser."""
+    UNORDERED = "unordered"
+    """Its values do not compare."""
+    UNCHANGED = "unchanged"
+
 
 LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
 """Numbers of the ROS parameters that bound from below."""
@@ -74,3 +87,12 @@ def is_loosening(item: ConfigItem, value: Message | None, reported: Message | No
     if value is None or reported is None:
         return True
     return not at_or_tighter(item, value, reported)
+
+
+def direction_of(item: ConfigItem, value: Message | None, before: Message | None) -> Direction:
+    """Which way a value of an item goes from the one before it; None is a value that nobody knows."""
+    if value is not None and value == before:
+        return Direction.UNCHANGED
+    if item.order is Order.UNORDERED:
+        return Direction.UNORDERED
+    return Direction.LOOSENING if is_loosening(item, value, before) else Direction.TIGHTENING

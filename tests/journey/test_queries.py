@@ -88,6 +88,7 @@ async def test_the_history_is_newest_first_and_can_be_narrowed(connect: ClientMa
         "after": {"x": 9.81, "y": 0.0, "z": 0.0},
         "reason": "wall",
         "outcome": "applied",
+        "direction": "unordered",
     }
     limits = (await result(client, arm, "GetHistory", item="twist_linear_soft_limit", limit=1))["changes"]
     assert (limits[0]["slot"], limits[0]["after"]) == ("CARTESIAN_JOYSTICK", 0.5)

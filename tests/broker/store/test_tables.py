@@ -19,6 +19,7 @@ from broker.store.rows import (
     ItemRow,
     RequestRow,
     RequestUpdate,
+    Terms,
 )
 from broker.store.schema import connect, migrate
 from broker.store.seals import agrees
@@ -53,7 +54,7 @@ REQUEST = RequestRow(
 CHANGE = ChangeRow(
     n=7, arm="a", rev=3, verb="set", key="k", mode=2, before=b"b", after=b"w", state=ChangeState.WRITING, epoch=4,
     cmd_seq=9, at_us=5, expires_us=6, loosening=True, user="u", conn="c", proven=True, request_id="u/c/i", method="M",
-    reason="r", warnings=b"[]",
+    reason="r", warnings=b"[]", terms=Terms(until_us=9, recipe="weld@3", plan=17, approved_by="bob", ground=b"g"),
 )  # fmt: skip
 UPDATE = ChangeUpdate(n=7, state="settled", epoch=4, cmd_seq=10, after=b"x", outcome="clamped", seq=2, settled_at_us=8)
 EVENT = EventRow(n=7, arm="a", seq=2, epoch=4, prev=1, rev=3, at_us=8, topic="t", body=b"{}")

@@ -1,6 +1,6 @@
 import pytest
 
-from handlers.items.direction import at_or_tighter, is_loosening
+from handlers.items.direction import Direction, at_or_tighter, direction_of, is_loosening
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.messages import AngularTwist, GravityVector, JointSpeeds, LinearTwist, Message
 from tests.handlers.builders import angular, linear, speeds, values
@@ -58,3 +58,22 @@ def test_one_looser_component_loosens_and_so_does_what_cannot_be_compared(
     key: str, value: Message | None, reported: Message | None, loosening: bool
 ) -> None:
     assert is_loosening(ITEMS[key], value, reported) is loosening
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "before", "direction"),
+    [
+        (TWIST, linear(0.2), linear(0.3), Direction.TIGHTENING),
+        (TWIST, linear(0.3), linear(0.2), Direction.LOOSENING),
+        (TWIST, linear(0.3), linear(0.3), Direction.UNCHANGED),
+        (TWIST, None, None, Direction.LOOSENING),
+        (TWIST, None, linear(0.3), Direction.LOOSENING),
+        ("gravity_vector", GravityVector(0.0, 0.0, -9.7), GravityVector(0.0, 0.0, -9.8), Direction.UNORDERED),
+        ("gravity_vector", GravityVector(0.0, 0.0, -9.7), GravityVector(0.0, 0.0, -9.7), Direction.UNCHANGED),
+        ("gravity_vector", None, None, Direction.UNORDERED),
+    ],
+)
+def test_a_change_goes_one_of_four_ways(
+    key: str, value: Message | None, before: Message | None, direction: Direction
+) -> None:
+    assert direction_of(ITEMS[key], value, before) is direction
