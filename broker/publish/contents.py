@@ -9,13 +9,12 @@ from broker.arms.jobs import Phase
 from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
 from handlers.stack.effective import effective_document
-from schema.arms import Slot
+from schema.codecs.items_form import items_document
 from schema.codecs.json_codec import JSON_PARTS
-from schema.codecs.parts import PLAIN, Parts
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
-from schema.items import CONFIG_ITEMS, slot_name, slot_path, slots_of
-from schema.messages import KinematicLimits, Message
+from schema.items import slot_name, slot_path
+from schema.messages import KinematicLimits
 
 PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE = "presence", "config", "mode", "reported", "effective"
 NAMES = (PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE)
@@ -26,26 +25,6 @@ Build = Callable[[ArmSession], dict[str, Any]]
 """Makes what a document says, to be encoded as JSON: values are encoded once, and stand in it as they are."""
 
 _PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
-
-
-_PLACES = tuple(
-    (item.key, item.field, tuple((slot_name(slot), slot) for slot in slots_of(item.key) if slot[1]))
-    for item in CONFIG_ITEMS
-    if item.key != "control_mode"
-)
-"""Key and field of each item, and the names and slots of its modes."""
-
-
-def items_document(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[str, Any]:
-    """All items, their values as `parts` make them: a message, or `{<MODE>: bare value}` for an item with modes."""
-    document: dict[str, Any] = {}
-    for key, field, modes in _PLACES:
-        if modes:
-            there = [(name, values[slot]) for name, slot in modes if slot in values]
-            document[key] = {name: parts[type(value)](value, field) for name, value in there}
-        elif (value := values.get((key, 0))) is not None:
-            document[key] = parts[type(value)](value, "")
-    return document
 
 
 def differs(session: ArmSession) -> list[str]:

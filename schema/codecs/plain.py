@@ -61,6 +61,18 @@ def from_plain(mapping: object, cls: type[Message], path: str = "") -> Message:
         raise fault.as_refusal(path) from None
 
 
+def from_bare(value: object, cls: type[Message], value_field: str, path: str = "") -> Any:
+    """The value of one field of a record, of what `bare` makes of it, strictly.
+
+    Raises:
+        BrokerError: as `from_plain`.
+    """
+    try:
+        return _value_reader(cls, value_field)(value)
+    except FaultError as fault:
+        raise fault.as_refusal(path) from None
+
+
 def _write_enum(cls: Any) -> Convert:
     names: dict[int, str] = {member.value: member.name for member in cls}
 
@@ -186,17 +198,24 @@ def _read_map(key_kind: Kind, convert: Convert) -> Convert:
     return read
 
 
+def _read_field(field: Field) -> Convert:
+    """How to read the whole value of a field."""
+    convert = _read_one(field)
+    if field.key is not None:
+        return _read_map(field.key, convert)
+    return _read_list(convert) if field.repeated else convert
+
+
+@cache
+def _value_reader(cls: type[Message], name: str) -> Convert:
+    """How to read the value of one field."""
+    return next(_read_field(field) for field in fields_of(cls) if field.name == name)
+
+
 @cache
 def _reader(cls: type[Message]) -> Convert:
     """How to read a document of a record class."""
-    plan: dict[str, Convert] = {}
-    for field in fields_of(cls):
-        convert = _read_one(field)
-        if field.key is not None:
-            convert = _read_map(field.key, convert)
-        elif field.repeated:
-            convert = _read_list(convert)
-        plan[field.name] = convert
+    plan = {field.name: _read_field(field) for field in fields_of(cls)}
 
     def read(mapping: object) -> Message:
         if type(mapping) is not dict:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from broker.blobs import unpack
-from broker.publish.contents import items_document
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import SimulatedStore
 from schema.arms import Slot
+from schema.codecs.items_form import items_document
 from schema.items import ITEMS
 from schema.messages import Message
 from tests.journey.client import Client
