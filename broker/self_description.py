@@ -18,6 +18,7 @@ from schema.codecs.plain import to_plain
 from schema.enums import ControlMode, ServiceVersion
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT
 from schema.errors import ERRORS
+from schema.features import FEATURES
 from schema.items import ITEMS
 
 NOTICE = (
@@ -39,6 +40,7 @@ def service(settings: Settings, epoch: int) -> dict[str, Any]:
         "instance": settings.instance,
         "identity": settings.mqtt.identity,
         "methods": sorted(RPC_TABLE),
+        "features": list(FEATURES),
         "codecs": list(CODECS),
         "limits": {
             "payload": PAYLOAD_LIMIT,

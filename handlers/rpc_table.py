@@ -20,7 +20,7 @@ from handlers.methods import (
     simulation,
     trajectory_check,
 )
-from handlers.rpc.row import Access, Guard, Right, Rpc
+from handlers.rpc.row import Access, Guard, Option, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.joint_items import (
@@ -137,6 +137,15 @@ MAY_TIGHTEN = frozenset(
     and not name.startswith(("Reset", "Clear"))
 )
 """Methods whose changes can tighten limits; those of others are loosenings or have no direction."""
+SETS = frozenset(
+    name for name, row in RPC_TABLE.items() if row.item not in ("", "control_mode") and name.startswith("Set")
+)
+"""Methods that set values of items."""
+OPTIONS: dict[Option, frozenset[str]] = {
+    Option.END: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
+    Option.IDLE: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision", "Rollout"},
+}
+"""The methods that take each option."""
 SERVICE_METHODS = HELD_METHODS | {
     "SetControlMode",
     "GetHistory",

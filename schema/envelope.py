@@ -27,6 +27,23 @@ class View(enum.IntEnum):
 
     REPORTED = 0
     DESIRED = 1
+    GROUND = 2
+    """What is desired without overrides."""
+
+
+class When(enum.IntEnum):
+    """When a change may go to its arm."""
+
+    NOW = 0
+    IDLE = 1
+
+
+class Away(enum.IntEnum):
+    """What becomes of the rows of a group whose arms cannot take the change now."""
+
+    WAIT = 0
+    REFUSE = 1
+    SKIP = 2
 
 
 class Stage(enum.StrEnum):
@@ -37,6 +54,19 @@ class Stage(enum.StrEnum):
     CHECKED = "checked"
     STORED = "stored"
     APPLIED = "applied"
+
+
+PARALLEL = 32
+"""Rows of a group between acceptance and end, unless told."""
+
+
+class GroupOptions(msgspec.Struct, frozen=True, gc=False):
+    """How a request to a group is carried out; `only`: these members alone, none = all of them."""
+
+    all_or_nothing: bool = False
+    away: Away = Away.WAIT
+    only: tuple[str, ...] = ()
+    parallel: int = PARALLEL
 
 
 class RequestEnvelope(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +87,14 @@ class RequestEnvelope(msgspec.Struct, frozen=True, gc=False):
     unit: str = ""
     view: View = View.REPORTED
     padded: bool = False
+    until_us: int | None = None
+    when: When = When.NOW
+    group: GroupOptions | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether what it asks for has an end."""
+        return self.valid_for_ms is not None or self.until_us is not None
 
 
 class Violation(msgspec.Struct, frozen=True, gc=False):
@@ -96,6 +134,8 @@ class ErrorBody(msgspec.Struct, frozen=True, gc=False):
     retry: str
     violations: tuple[Violation, ...] = ()
     retry_after_ms: int = 0
+    rule: str = ""
+    """The rule of the policy that came furthest."""
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
@@ -119,6 +159,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     desired: Message | None = None
     pending_rev: int = 0
     mode_seen_at_us: int = 0
+    plan: int = 0
+    until_us: int = 0
 
 
 class Author(msgspec.Struct, frozen=True, gc=False):
@@ -164,3 +206,6 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     change: EventChange | None = None
     reason: str = ""
     denied: Denied | None = None
+    plan: int = 0
+    until_us: int = 0
+    details: dict[str, Any] | None = None

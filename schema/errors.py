@@ -44,7 +44,9 @@ SUB_CODES: dict[str, int] = {
     "PAYLOAD_DECODING_ERR": 13,
     "ENTITY_NOT_FOUND": 17,
     "TOO_LARGE_ENCODED_PAYLOAD_BUFFER": 38,
+    "NO_MORE_STORAGE_SPACE": 20,
     "UPDATE_PERMISSION_DENIED": 39,
+    "DELETE_PERMISSION_DENIED": 40,
     "DATABASE_ERROR": 41,
     "UNSUPPORTED_OPTION": 42,
     "VALUE_IS_ABOVE_MAXIMUM": 48,
@@ -53,6 +55,8 @@ SUB_CODES: dict[str, int] = {
     "DEVICE_NOT_READY": 51,
     "CONTROL_ACTUATOR_COUNT_MISMATCH": 57,
     "METHOD_TIMEOUT": 131,
+    "UNSUPPORTED_ROBOT_CONFIGURATION": 132,
+    "READ_PERMISSION_DENIED": 136,
 }
 """The `Kinova.Api.SubErrorCodes` that a refusal of ours carries."""
 
@@ -103,7 +107,12 @@ ERRORS: dict[str, ErrorRow] = {
     "arm_refused":        _row(_DEVICE, "METHOD_FAILED", _NEW, "The arm did not take the change.", "See the arm's own code."),
     "overwritten":        _row(_DEVICE, "METHOD_FAILED", _NEW, "Another writer changed the value meanwhile.", "Find the other writer."),
     "outcome_unknown":    _row(_DEVICE, "METHOD_TIMEOUT", Retry.REPEAT, "The arm gave no answer and could not be read.", "Ask again with the same id."),
-    "not_permitted":      _row(_DEVICE, "UPDATE_PERMISSION_DENIED", _NEVER, "The user may not do this.", "Ask for the grant."),
+    "partial":            _row(_DEVICE, "METHOD_FAILED", _NEW, "Some of it took effect or may, some did not.", "See in the result what did not, and why."),
+    "not_applicable":     _row(_DEVICE, "UNSUPPORTED_ROBOT_CONFIGURATION", _NEW, "The arm has no such item, or the recipe is for another model.", "See the factsheet of the arm."),
+    "unknown_recipe":     _row(_DEVICE, "ENTITY_NOT_FOUND", _NEVER, "No recipe has this name, or this version.", "See ListRecipes."),
+    "unknown_plan":       _row(_DEVICE, "ENTITY_NOT_FOUND", _NEVER, "No plan has this number, or it is kept no longer.", "See ListPlans."),
+    "no_room":            _row(_DEVICE, "NO_MORE_STORAGE_SPACE", _NEW, "As many as there may be exist already.", "End or delete some first."),
+    "not_permitted":      _row(_DEVICE, "UPDATE_PERMISSION_DENIED READ_PERMISSION_DENIED DELETE_PERMISSION_DENIED", _NEVER, "The user may not do this.", "Ask for the grant."),
 }
 # fmt: on
 """Every kind. Several kinds share a Kinova name, no two causes share a kind; `names[0]` is the default name."""
@@ -124,6 +133,7 @@ class BrokerError(Exception):
         name: str | None = None,
         own: tuple[int, int, str] | None = None,
         retry_after_ms: int = 0,
+        rule: str = "",
     ) -> None:
         super().__init__(message)
         row = ERRORS[kind]
@@ -137,6 +147,8 @@ class BrokerError(Exception):
             self.code, self.sub_code, self.name = own
         self.retry = row.retry
         self.retry_after_ms = retry_after_ms
+        self.rule = rule
+        """The rule of the policy that came furthest."""
         self.request_id = ""
         """The id of the request, where the envelope could be decoded."""
         self.told_id = ""

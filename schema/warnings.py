@@ -18,5 +18,9 @@ WARNINGS: dict[str, str] = {
     "OBSERVED": "The arm is only observed: nothing was written, the text says what would have come of the request.",
     "ADVISED": "The service only advises on the arm: the request was checked as a dry run, nothing was written.",
     "RESULT_LEFT_OUT": "The result is larger than a packet of the MQTT server: ask for it with a Get, in parts.",
+    "OVERRIDE_ENDED": "The change ended an override: the text says whose, and until when it was to last.",
+    "WAITS_FOR_IDLE": "The change waits until the arm is idle.",
+    "PROPOSED": "A rule asks for a second person: the change waits as a proposal.",
+    "LEFT_OUT": "Something of a batch was left out; the result names it.",
     "ZERO_GAINS": "A gain of zero freezes the bounds it scales.",
 }

@@ -28,11 +28,14 @@ REQUEST: Texts = {
     "dry_run": "check everything, change nothing: stage `checked`",
     "wait": "`applied` (default) or `stored`: when the reply is sent. It comes 10 s after the request was stored at the latest",
     "issued_at_ms": "JSON and MessagePack: `issued_at`, RFC 3339 or ms since 1970. When the sender made the request; at most 5 s ahead of the service's clock",
-    "ttl_ms": "1 to 300,000: how long after `issued_at`, else after receipt, the request may still begin; then `expired`. Absent: the Message Expiry that is left; for SetControlMode else 2,000",
-    "valid_for_ms": "refused (`unsupported_option`)",
+    "ttl_ms": "1 to 300,000 (with `when: idle` to 604,800,000): how long after `issued_at`, else after receipt, the request may still begin; then `expired`. Absent: the Message Expiry that is left; for SetControlMode else 2,000",
+    "valid_for_ms": "1,000 to 2,592,000,000, of Sets of items and batches: the change ends so long after it was stored, and what was in force below it counts again",
+    "until_ms": "JSON and MessagePack: `until`, RFC 3339, 1 s to 30 d ahead; as `valid_for_ms`, with the end as a time. One of the two alone, and none of them from a client without a clock",
+    "when": "`now` (default) or `idle`, of Sets of items and batches: the change waits until the arm is idle",
+    "group": "`{all_or_nothing? false, away? wait, only? [arm], parallel? 32}` of a request to a group: whether all rows or none are accepted (at most 256), what becomes of arms that cannot take it now (`wait`, `refuse`, `skip`), 1 to 1,000 members alone, 1 to 256 rows under way at once",
     "reason": "at most 200 characters, no control and no direction-override characters; told in event and history",
     "unit": "`deg` or `rad`: an assertion, refused (`unit_mismatch`) unless it is the method's unit",
-    "view": "of a Get: `reported` (default) or `desired`",
+    "view": "of a Get: `reported` (default), `desired`, or `ground`: what is desired without overrides",
 }
 REPLY: Texts = {
     "id": "of the request; as far as it could be read if it is refused, else empty",
@@ -53,6 +56,8 @@ REPLY: Texts = {
     "desired": "of Gets: what is desired, where the arm reports something else",
     "pending_rev": "of Gets: the revision that is not settled yet",
     "mode_seen_at_us": "JSON and MessagePack: `mode_seen_at`; of GetControlMode",
+    "plan": "the plan of a request to a group, or of a proposal",
+    "until_us": "JSON and MessagePack: `until`; the end of the override that a change is, or that a value comes from",
 }
 ERROR: Texts = {
     "code": "number of `Kinova.Api.ErrorCodes`",
@@ -64,6 +69,7 @@ ERROR: Texts = {
     "retry": "`same_id`, `repeat`, `new_id`, `never`; errors.md",
     "retry_after_ms": "of `rate_limited`: when the next one will be taken",
     "kinova": "protobuf alone: a `Kinova.Api.Error`",
+    "rule": "of refusals by the policy: the rule that came furthest",
 }
 VIOLATION: Texts = {
     "path": "the field, elements counted from 0: `joint_speed_soft_limits[4]`",
@@ -93,6 +99,9 @@ EVENT: Texts = {
     "reason": "of the request, or why it came otherwise",
     "kind": "of REQUEST_DENIED: the kind of the refusals",
     "count": "of REQUEST_DENIED: how many it stands for",
+    "plan": "the plan that it belongs to",
+    "until_us": "JSON and MessagePack: `until`; the end of the override that it tells of",
+    "details": "what an event of its own form tells; protobuf: UTF-8 JSON",
 }
 SHARED: Texts = {
     "arm": "the arm",

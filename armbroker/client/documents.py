@@ -35,6 +35,7 @@ class ErrorDocument(TypedDict):
     retry: str
     violations: NotRequired[list[ViolationDocument]]
     retry_after_ms: NotRequired[int]
+    rule: NotRequired[str]
 
 
 class WarningDocument(TypedDict):
@@ -50,7 +51,8 @@ class RequestOptions(TypedDict, total=False):
 
     `if_rev`: only if the value has not changed after this revision. `dry_run`: check, change nothing. `wait`: `applied`
     or `stored`. `issued_at`: RFC 3339. `ttl_ms`: 1 to 300,000. `reason`: at most 200 characters, for the history.
-    `unit`: `deg` or `rad`, what the values are meant in. `view`: `reported` or `desired`, for a Get.
+    `unit`: `deg` or `rad`, what the values are meant in. `view`: `reported`, `desired` or `ground`, for a Get.
+    `valid_for_ms`, `until`: an end of the change. `when`: `now` or `idle`. `group`: how a group takes it.
     """
 
     if_rev: int | None
@@ -62,6 +64,9 @@ class RequestOptions(TypedDict, total=False):
     reason: str | None
     unit: str | None
     view: str | None
+    until: str | None
+    when: str | None
+    group: dict[str, Any] | None
 
 
 class ReplyDocument(TypedDict):
@@ -85,6 +90,8 @@ class ReplyDocument(TypedDict):
     desired: NotRequired[dict[str, Any]]
     pending_rev: NotRequired[int]
     mode_seen_at: NotRequired[str]
+    plan: NotRequired[int]
+    until: NotRequired[str]
 
 
 def encode(document: dict[str, Any], codec: str) -> bytes:

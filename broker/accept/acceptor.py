@@ -9,12 +9,13 @@ from itertools import chain
 import structlog
 
 from broker.accept.acks import Acks
-from broker.accept.admission import check_options, method_of, only_checked, request_of
+from broker.accept.admission import method_of, only_checked, request_of
 from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode_once
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
+from broker.accept.options import check_options, has_options
 from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
@@ -157,8 +158,8 @@ class Acceptor:
         arrival.checked_only = only_checked(arrival, session)
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
-        if arrival.envelope.valid_for_ms is not None or arrival.envelope.unit:
-            check_options(arrival, rpc)
+        if has_options(arrival.envelope):
+            check_options(arrival, rpc, self._users)
         request = request_of(arrival, self._settings)
         outcome = self._decision.of(
             rpc, session, request, checked_only=arrival.checked_only, wrong=arrival.params_error

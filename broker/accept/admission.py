@@ -12,6 +12,7 @@ from handlers.rpc.rights import check_right, may_unlock
 from handlers.rpc.row import Access, Guard, Rpc
 from handlers.rpc_table import RPC_TABLE
 from schema.errors import BrokerError
+from schema.features import UNBUILT
 from schema.nearest import did_you_mean
 
 VALUE_KINDS = frozenset({"not_finite", "unknown_enum"})
@@ -28,6 +29,8 @@ def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str],
     if session is None and not (rpc is not None and rpc.any_arm):
         raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered{_hint(topic.arm, arms, settings)}")
     if rpc is None:
+        if topic.method in UNBUILT:
+            raise BrokerError("unimplemented", f"{topic.method} is described, and not served by this version")
         hint = did_you_mean(topic.method, RPC_TABLE) or "; names are compared byte for byte"
         raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}{hint}")
     if session is not None and rpc.name not in session.state.methods and not rpc.any_arm:
@@ -41,20 +44,6 @@ def _hint(arm: str, arms: Iterable[str], settings: Settings) -> str:
     """What an arm that is not there is called now, or what else may be meant."""
     now = next((new for new, old in settings.renames.items() if old == arm), "")
     return f": it is called {now} now" if now else did_you_mean(arm, arms)
-
-
-def check_options(arrival: Arrival, rpc: Rpc) -> None:
-    """Refuse options that do not exist yet, and a unit that is not the method's.
-
-    Raises:
-        BrokerError: unsupported_option, unit_mismatch.
-    """
-    envelope = arrival.envelope
-    if envelope.valid_for_ms is not None:
-        raise BrokerError("unsupported_option", "valid_for_ms: timed overrides do not exist yet")
-    if envelope.unit and envelope.unit != rpc.unit:
-        has = rpc.unit or "none of deg and rad"
-        raise BrokerError("unit_mismatch", f"unit: {envelope.unit!r} is asserted, {rpc.name} has {has}")
 
 
 def check_policy(rpc: Rpc, session: ArmSession | None, request: Request, users: Users) -> None:

@@ -80,11 +80,14 @@ class Arrival:
         return self.rpc is None or self.rpc.access is Access.WRITE
 
     def fingerprint(self) -> bytes:
-        """What makes a repeat the same request: arm, method, params, if_rev, valid_for_ms; else the bytes."""
+        """What makes a repeat the same request: arm, method, params and what changes their meaning; else the bytes."""
         if self.params is None:
             content = self.message.payload
         else:
-            kept = (self.params, self.envelope.if_rev, self.envelope.valid_for_ms or 0)
+            envelope = self.envelope
+            kept: tuple[object, ...] = (self.params, envelope.if_rev, envelope.valid_for_ms or 0)
+            if envelope.until_us is not None or envelope.when or envelope.group is not None:
+                kept = (*kept, envelope.until_us, envelope.when, envelope.group)
             content = _fingerprint_encoder.encode(kept)
         asked = self.message.topic if self.topic.cut else f"{self.topic.arm}/{self.topic.method}/"
         return blake2b(asked.encode() + content, digest_size=16).digest()

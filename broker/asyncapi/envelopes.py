@@ -2,13 +2,14 @@
 
 from broker.asyncapi.messages import ITEM, LIMIT, Catalogue
 from broker.asyncapi.shapes import ANY, FLAG, NULL, TEXT, TIME, Schema, either, listed, one_of, record, ref, whole
-from schema.envelope import Stage, View, Wait
+from schema.codecs.envelope import IDLE_TTL_LIMIT_MS, ONLY_MOST, PARALLEL_MOST, VALID_FOR_MS
+from schema.envelope import Away, Stage, View, Wait, When
 from schema.errors import ERRORS, Retry
 from schema.events import EVENTS, EventClass
 from schema.messages import ControlConfigurationNotification, ControlModeNotification
 from schema.warnings import WARNINGS
 
-LONGEST_TTL_MS, LONGEST_REASON = 300_000, 200
+LONGEST_REASON = 200
 _AUTHOR = record({"user": TEXT, "connection": TEXT, "proven": FLAG}, ("user", "connection", "proven"))
 _BOUND = ref(LIMIT)
 
@@ -23,10 +24,21 @@ def request_schema() -> Schema:
             "dry_run": FLAG,
             "wait": one_of(*(each.name.lower() for each in Wait)),
             "issued_at": either(TIME, whole()),
-            "ttl_ms": whole(1, LONGEST_TTL_MS),
+            "ttl_ms": whole(1, IDLE_TTL_LIMIT_MS),
             "reason": {"type": "string", "maxLength": LONGEST_REASON},
             "unit": one_of("deg", "rad"),
             "view": one_of(*(each.name.lower() for each in View)),
+            "valid_for_ms": whole(*VALID_FOR_MS),
+            "until": TIME,
+            "when": one_of(*(each.name.lower() for each in When)),
+            "group": record(
+                {
+                    "all_or_nothing": FLAG,
+                    "away": one_of(*(each.name.lower() for each in Away)),
+                    "only": {**listed(TEXT), "minItems": 1, "maxItems": ONLY_MOST},
+                    "parallel": whole(1, PARALLEL_MOST),
+                }
+            ),
         }
     )
 
@@ -39,7 +51,7 @@ def reply_schema() -> Schema:
             "result": {"type": ["object", "null"]}, "error": ref("Error"), "warnings": listed(ref("Warning")),
             "rev": whole(), "seq": whole(), "duplicate": FLAG, "in_force": FLAG, "at": TIME, "reported_at": TIME,
             "desired": {"type": ["object", "null"]}, "pending_rev": whole(), "mode_seen_at": TIME,
-            "left_out": listed({"type": "object"}),
+            "left_out": listed({"type": "object"}), "plan": whole(1), "until": TIME,
         },
         ("id", "arm", "method", "ok", "stage", "final", "rev", "seq"),
     )  # fmt: skip
@@ -58,7 +70,7 @@ def error_schemas() -> dict[str, Schema]:
         "Error": record(
             {
                 "code": whole(), "sub_code": whole(), "name": TEXT, "kind": one_of(*ERRORS), "message": TEXT,
-                "violations": listed(violation), "retry": one_of(*Retry), "retry_after_ms": whole(),
+                "violations": listed(violation), "retry": one_of(*Retry), "retry_after_ms": whole(), "rule": TEXT,
             },
             ("code", "sub_code", "name", "kind", "retry"),
         ),
@@ -75,7 +87,8 @@ def event_schema(catalogue: Catalogue) -> Schema:
             "arm": TEXT, "epoch": whole(), "seq": whole(1), "prev": whole(), "rev": whole(), "at": TIME, "cause": TEXT,
             "stage": one_of(*Stage), "request_id": TEXT, "by": _AUTHOR, "event": TEXT,
             "notification": either(*notifications, NULL), "change": either(change, {"type": "object"}, NULL),
-            "reason": either(TEXT, NULL), "kind": one_of(*ERRORS), "count": whole(1),
+            "reason": either(TEXT, NULL), "kind": one_of(*ERRORS), "count": whole(1), "plan": whole(1), "until": TIME,
+            "details": {"type": "object"},
             "left_out": listed({"type": "object"}),
         },
         ("arm", "epoch", "seq", "prev", "rev", "at", "cause", "stage", "by", "event"),

@@ -43,6 +43,7 @@ def error_body(error: BrokerError) -> ErrorBody:
         error.retry.value,
         error.violations,
         error.retry_after_ms,
+        error.rule,
     )
 
 

@@ -36,7 +36,7 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
     desired = state.desired[slot]
     differs = not agrees(state, slot)
     return Answer(
-        desired if request.envelope.view is View.DESIRED else reported,
+        desired if request.envelope.view is not View.REPORTED else reported,
         warnings=offline_warnings(state),
         reported_at_us=state.read_at_us,
         desired=desired if differs else None,

@@ -50,7 +50,7 @@ def _differs(state: ArmState, keys: set[Slot]) -> tuple[bool, int]:
 def _answer(state: ArmState, request: Request, keys: set[Slot], reported: Message, desired: Message) -> Answer:
     differs, pending_rev = _differs(state, keys)
     return Answer(
-        desired if request.envelope.view is View.DESIRED else reported,
+        desired if request.envelope.view is not View.REPORTED else reported,
         warnings=offline_warnings(state),
         reported_at_us=state.read_at_us,
         desired=desired if differs else None,

@@ -48,6 +48,15 @@ class Right(enum.StrEnum):
     """End the lock of somebody else, or take it over."""
 
 
+class Option(enum.Enum):
+    """What a request may ask for beside what its method does."""
+
+    END = "end"
+    """An end of the change: `valid_for_ms`, `until`."""
+    IDLE = "idle"
+    """To wait until the arm is idle: `when`."""
+
+
 class Rpc(msgspec.Struct, frozen=True):
     """One method: `request` and `reply` are its messages, None for UTF-8 JSON mappings; `unit` deg, rad or empty."""
 

@@ -50,7 +50,7 @@ def taken_back(content_type: str, codec: Codec, payload: bytes, refusal: BrokerE
     """
     guessed = not content_type and codec is CODECS[ProtobufCodec.content_type]
     is_request = refusal.kind not in _NO_REQUEST or refusal.request_id
-    if not guessed or is_request:
+    if not guessed or (is_request and not _is_text(payload)):
         return codec, refusal
     json_codec = CODECS[JsonCodec.content_type]
     try:
@@ -58,6 +58,11 @@ def taken_back(content_type: str, codec: Codec, payload: bytes, refusal: BrokerE
     except BrokerError as of_json:
         refusal = of_json
     return json_codec, refusal
+
+
+def _is_text(payload: bytes) -> bool:
+    """Whether a payload is a word that is a request of protobuf by chance; one with an id begins with a line feed."""
+    return payload.isascii() and payload.decode().isprintable()
 
 
 def sniff(payload: bytes) -> Codec:

@@ -44,6 +44,15 @@ def reply_document(reply: Reply, parts: Parts = PLAIN) -> dict[str, Any]:
         document["pending_rev"] = reply.pending_rev
     if reply.mode_seen_at_us:
         document["mode_seen_at"] = format_time(reply.mode_seen_at_us)
+    if reply.plan or reply.until_us:
+        document |= _of_fleet(reply)
+    return document
+
+
+def _of_fleet(record: Reply | Event) -> dict[str, Any]:
+    document: dict[str, Any] = {"plan": record.plan} if record.plan else {}
+    if record.until_us:
+        document["until"] = format_time(record.until_us)
     return document
 
 
@@ -60,6 +69,8 @@ def error_document(error: ErrorBody) -> dict[str, Any]:
     }
     if error.retry_after_ms:
         document["retry_after_ms"] = error.retry_after_ms
+    if error.rule:
+        document["rule"] = error.rule
     return document
 
 
@@ -112,6 +123,10 @@ def event_document(event: Event, parts: Parts = PLAIN) -> dict[str, Any]:
         document["reason"] = event.reason
     if event.denied is not None:
         document["kind"], document["count"] = event.denied.kind, event.denied.count
+    if event.plan or event.until_us:
+        document |= _of_fleet(event)
+    if event.details is not None:
+        document["details"] = event.details
     return document
 
 

@@ -2,18 +2,24 @@
 
 import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from schema.codecs.faults import FaultError, quote, unknown_field, wrong_type
 from schema.codecs.scalars import integer_reader, read_bool, read_integer, read_string
 from schema.codecs.times import parse_time
-from schema.envelope import RequestEnvelope, View, Wait
+from schema.envelope import Away, GroupOptions, RequestEnvelope, View, Wait, When
 from schema.errors import BrokerError
 from schema.fields import RANGES, Kind
 
 TTL_LIMIT_MS = 300_000
 """Longest time to live."""
+IDLE_TTL_LIMIT_MS = 604_800_000
+"""Longest time to live of what waits until its arm is idle."""
+VALID_FOR_MS = (1_000, 2_592_000_000)
+"""Shortest and longest time that an override lasts."""
+ONLY_MOST, PARALLEL_MOST = 1_000, 256
+"""Most members of a group that a request names, and most rows of it under way at once."""
 REASON_LIMIT = 200
 """Most characters of a reason."""
 
@@ -25,6 +31,7 @@ ID_NUMBER_END = 1 << 63
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNITS = ("deg", "rad")
+_read_uint32 = integer_reader(*RANGES[Kind.UINT32])
 
 
 def _id_of(value: object) -> str:
@@ -75,9 +82,47 @@ def check_ttl(ttl_ms: int) -> int:
     Raises:
         FaultError: `bad_request_field`.
     """
-    if not 1 <= ttl_ms <= TTL_LIMIT_MS:
-        raise FaultError("bad_request_field", f"{quote(ttl_ms)} ms is not between 1 and {TTL_LIMIT_MS}")
+    if not 1 <= ttl_ms <= IDLE_TTL_LIMIT_MS:
+        most = f"{TTL_LIMIT_MS}, with when: idle {IDLE_TTL_LIMIT_MS}"
+        raise FaultError("bad_request_field", f"{quote(ttl_ms)} ms is not between 1 and {most}")
     return ttl_ms
+
+
+def check_valid_for(valid_for_ms: int) -> int:
+    """How long an override lasts in ms, if it is within bounds.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    low, high = VALID_FOR_MS
+    if not low <= valid_for_ms <= high:
+        raise FaultError("bad_request_field", f"{quote(valid_for_ms)} ms is not between {low} and {high}")
+    return valid_for_ms
+
+
+def check_only(arms: Sequence[str]) -> tuple[str, ...]:
+    """The members of a group that a request names, if they are few enough and none stands twice.
+
+    Raises:
+        FaultError: `bad_request_field`, `malformed`.
+    """
+    if not 1 <= len(arms) <= ONLY_MOST:
+        raise FaultError("bad_request_field", f"{len(arms)} arms are named, 1 to {ONLY_MOST} are taken")
+    if len(set(arms)) != len(arms):
+        twice = next(arm for arm in arms if arms.count(arm) > 1)
+        raise FaultError("malformed", f"{quote(twice)} stands twice")
+    return tuple(arms)
+
+
+def check_parallel(parallel: int) -> int:
+    """How many rows of a group may be under way at once, if it is within bounds.
+
+    Raises:
+        FaultError: `bad_request_field`.
+    """
+    if not 1 <= parallel <= PARALLEL_MOST:
+        raise FaultError("bad_request_field", f"{quote(parallel)} is not between 1 and {PARALLEL_MOST}")
+    return parallel
 
 
 def check_reason(reason: str) -> str:
@@ -133,6 +178,36 @@ def _word_reader(words: type[enum.IntEnum]) -> Callable[[object], enum.IntEnum]:
     return read
 
 
+def _read_only(value: object) -> tuple[str, ...]:
+    if type(value) is not list:
+        wrong_type(value, "a list of arms")
+    return check_only([read_string(arm) for arm in value])
+
+
+_GROUP_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "all_or_nothing": read_bool,
+    "away": _word_reader(Away),
+    "only": _read_only,
+    "parallel": lambda value: check_parallel(read_integer(value)),
+}
+"""Field of the options of a group and its reader."""
+
+
+def _read_group(value: object) -> GroupOptions:
+    if type(value) is not dict:
+        wrong_type(value, "an object")
+    options: dict[str, Any] = {}
+    for name, part in value.items():
+        if name not in _GROUP_FIELDS:
+            raise unknown_field(name, "the options of a group", _GROUP_FIELDS)
+        try:
+            options[name] = _GROUP_FIELDS[name](part)
+        except FaultError as fault:
+            fault.below(name)
+            raise
+    return GroupOptions(**options)
+
+
 FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "id": ("id", _read_id),
     "params": ("params", _read_params),
@@ -141,10 +216,13 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "wait": ("wait", _word_reader(Wait)),
     "issued_at": ("issued_at_us", _read_time),
     "ttl_ms": ("ttl_ms", lambda value: check_ttl(read_integer(value))),
-    "valid_for_ms": ("valid_for_ms", integer_reader(*RANGES[Kind.UINT32])),
+    "valid_for_ms": ("valid_for_ms", lambda value: check_valid_for(_read_uint32(value))),
     "reason": ("reason", lambda value: check_reason(read_string(value))),
     "unit": ("unit", lambda value: check_unit(read_string(value))),
     "view": ("view", _word_reader(View)),
+    "until": ("until_us", _read_time),
+    "when": ("when", _word_reader(When)),
+    "group": ("group", _read_group),
 }
 """Field of the document: field of the record and its reader."""
 

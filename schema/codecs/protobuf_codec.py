@@ -6,7 +6,16 @@ from typing import Any
 
 import msgspec
 
-from schema.codecs.envelope import check_id, check_reason, check_ttl, check_unit, tell_id
+from schema.codecs.envelope import (
+    check_id,
+    check_only,
+    check_parallel,
+    check_reason,
+    check_ttl,
+    check_unit,
+    check_valid_for,
+    tell_id,
+)
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
@@ -16,7 +25,21 @@ from schema.codecs.plain_codec import plain_params
 from schema.codecs.protobuf import decode_message, encode_message, parse, refuse_unknown
 from schema.codecs.quick_protobuf import decode_whole
 from schema.codecs.registry import MESSAGES
-from schema.envelope import ErrorBody, Event, Plain, Reply, RequestEnvelope, View, Violation, Wait, Warned
+from schema.envelope import (
+    PARALLEL,
+    Away,
+    ErrorBody,
+    Event,
+    GroupOptions,
+    Plain,
+    Reply,
+    RequestEnvelope,
+    View,
+    Violation,
+    Wait,
+    Warned,
+    When,
+)
 from schema.errors import BrokerError
 from schema.messages import Message
 from schema.proto.armbroker.v1 import armbroker_pb2 as wire
@@ -118,6 +141,8 @@ class ProtobufCodec:
             desired=_message_bytes(reply.desired),
             pending_rev=reply.pending_rev,
             mode_seen_at_us=reply.mode_seen_at_us,
+            plan=reply.plan,
+            until_us=reply.until_us,
         )
         return message.SerializeToString()
 
@@ -146,6 +171,10 @@ class ProtobufCodec:
             message.change.after = _message_bytes(change.after)
         if event.denied is not None:
             message.kind, message.count = event.denied.kind, event.denied.count
+        if event.plan or event.until_us:
+            message.plan, message.until_us = event.plan, event.until_us
+        if event.details is not None:
+            message.details = _encode_json(event.details)
         return message.SerializeToString()
 
     def encode_document(self, document: dict[str, Any]) -> bytes:
@@ -177,7 +206,14 @@ def _read_request(request: wire.Request) -> RequestEnvelope:
         reason=request.reason,
         unit=request.unit,
         view=View(request.view),
+        until_us=request.until_ms * 1000 or None,
+        when=When(request.when),
+        group=_group(request.group) if request.HasField("group") else None,
     )
+
+
+def _group(group: wire.Group) -> GroupOptions:
+    return GroupOptions(group.all_or_nothing, Away(group.away), tuple(group.only), group.parallel or PARALLEL)
 
 
 def _check_fields(request: wire.Request) -> None:
@@ -189,8 +225,25 @@ def _check_fields(request: wire.Request) -> None:
         except FaultError as fault:
             fault.below(name)
             raise
+    if request.HasField("group"):
+        try:
+            _check_group(request.group)
+        except FaultError as fault:
+            fault.below("group")
+            raise
     if request.id:
         check_id(request.id)
+
+
+def _check_group(group: wire.Group) -> None:
+    for name, check in _GROUP_CHECKS.items():
+        value = getattr(group, name)
+        try:
+            if value:
+                check(value)
+        except FaultError as fault:
+            fault.below(name)
+            raise
 
 
 def _word_check(words: type[enum.IntEnum]) -> Callable[[int], None]:
@@ -204,20 +257,29 @@ def _word_check(words: type[enum.IntEnum]) -> Callable[[int], None]:
     return check
 
 
-def _check_issued_at(time_ms: int) -> None:
+def _check_time(time_ms: int) -> None:
     if not 0 < time_ms <= _LATEST_MS:
         raise FaultError("bad_request_field", f"{time_ms} ms is not between 1 and {_LATEST_MS}")
 
 
 _CHECKS: dict[str, Callable[[Any], object]] = {
     "wait": _word_check(Wait),
-    "issued_at_ms": _check_issued_at,
+    "issued_at_ms": _check_time,
     "ttl_ms": check_ttl,
+    "valid_for_ms": check_valid_for,
     "reason": check_reason,
     "unit": check_unit,
     "view": _word_check(View),
+    "until_ms": _check_time,
+    "when": _word_check(When),
 }
 """The fields with bounds narrower than their types; zero and empty mean absent."""
+_GROUP_CHECKS: dict[str, Callable[[Any], object]] = {
+    "away": _word_check(Away),
+    "only": check_only,
+    "parallel": check_parallel,
+}
+"""The same of the options of a group."""
 
 
 def _message_bytes(value: Message | Plain) -> bytes:
@@ -255,6 +317,7 @@ def _error(error: ErrorBody) -> wire.Error:
         retry=error.retry,
         retry_after_ms=error.retry_after_ms,
         kinova=kinova.SerializeToString(),
+        rule=error.rule,
     )
 
 

@@ -257,8 +257,9 @@ async def test_fields_of_another_type_are_malformed(connect: ClientMaker, arm: s
     assert (kind(reply), reply["rev"]) == ("malformed", 1)
 
 
-async def test_timed_overrides_do_not_exist_yet(connect: ClientMaker, arm: str) -> None:
+async def test_options_of_other_methods_are_refused_by_name(connect: ClientMaker, arm: str) -> None:
     client = await connect()
-    for method, params in ((SET, VALUE), ("GetGravityVector", {})):
-        reply = await client.call(arm, method, params, valid_for_ms=1000)
+    for name, value in (("valid_for_ms", 1000), ("when", "idle"), ("group", {})):
+        reply = await client.call(arm, "GetGravityVector", {}, **{name: value})
         assert (kind(reply), reply["error"]["retry"]) == ("unsupported_option", "never")
+        assert reply["error"]["message"].startswith(f"{name}: ")

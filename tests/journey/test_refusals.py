@@ -39,7 +39,7 @@ async def first_shown(client: Any, arm: str, method: str, request: dict[str, Any
 
 async def test_several_defects_show_in_the_order_of_the_protocol(connect: ClientMaker, arm: str) -> None:
     client = await connect(user="bob")
-    envelope = {"params": {**VALUE, "wrong": math.nan}, "valid_for_ms": 1, "nonsense": 1}
+    envelope = {"params": {**VALUE, "wrong": math.nan}, "group": {}, "nonsense": 1}
     request: dict[str, Any] = dict(envelope)
     defects: dict[str, Any] = {"too_large": True, "retain": True, "content_type": "text/plain"}
     bad_arm, method = "a b", "NoSuchMethod"
@@ -60,7 +60,7 @@ async def test_several_defects_show_in_the_order_of_the_protocol(connect: Client
     assert await first_shown(client, arm, SET, {**request, "id": "4"}) == "unknown_field"
     request["params"] = {**MODE, "twist_linear_soft_limit": math.nan}
     assert await first_shown(client, arm, SET, {**request, "id": "5"}) == "unsupported_option"
-    del request["valid_for_ms"]
+    del request["group"]
     assert await first_shown(client, arm, SET, {**request, "id": "6"}) == "not_permitted"
     assert await first_shown(client, GRANTED, SET, {**request, "id": "7"}) == "not_finite"
 

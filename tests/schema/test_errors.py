@@ -47,7 +47,16 @@ KINDS = {
     "arm_refused": (DEVICE, {"METHOD_FAILED"}, "new_id"),
     "overwritten": (DEVICE, {"METHOD_FAILED"}, "new_id"),
     "outcome_unknown": (DEVICE, {"METHOD_TIMEOUT"}, "repeat"),
-    "not_permitted": (DEVICE, {"UPDATE_PERMISSION_DENIED"}, "never"),
+    "partial": (DEVICE, {"METHOD_FAILED"}, "new_id"),
+    "not_applicable": (DEVICE, {"UNSUPPORTED_ROBOT_CONFIGURATION"}, "new_id"),
+    "unknown_recipe": (DEVICE, {"ENTITY_NOT_FOUND"}, "never"),
+    "unknown_plan": (DEVICE, {"ENTITY_NOT_FOUND"}, "never"),
+    "no_room": (DEVICE, {"NO_MORE_STORAGE_SPACE"}, "new_id"),
+    "not_permitted": (
+        DEVICE,
+        {"UPDATE_PERMISSION_DENIED", "READ_PERMISSION_DENIED", "DELETE_PERMISSION_DENIED"},
+        "never",
+    ),
 }
 
 

@@ -7,7 +7,7 @@ from broker.clock import Clock
 from handlers.rpc.outcome import Proposal, Restoration
 from schema.arms import Verb
 from schema.errors import BrokerError
-from tests.broker.accept.test_admission import NOW_US, USERS, arrival
+from tests.broker.accept.test_options import NOW_US, USERS, arrival
 
 SECOND_US, YEAR_US = 1_000_000, 365 * 86_400_000_000
 SET, MODE = "SetTwistLinearSoftLimit", "SetControlMode"

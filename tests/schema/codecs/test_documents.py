@@ -64,3 +64,15 @@ def test_an_event_of_administration_has_plain_values_and_a_refusal_its_kind_and_
     denied = event_document(msgspec.structs.replace(cases.EXPIRED, denied=Denied("not_permitted", 3)))
     assert (denied["kind"], denied["count"]) == ("not_permitted", 3)
     assert {"kind", "count"}.isdisjoint(document)
+
+
+def test_what_is_of_a_fleet_stands_at_the_end_where_it_is_set() -> None:
+    until = {"until": "1970-01-01T00:00:01.000000Z"}
+    for record, document in ((cases.APPLIED, cases.APPLIED_DOCUMENT),):
+        assert reply_document(msgspec.structs.replace(record, plan=7)) == document | {"plan": 7}
+        assert reply_document(msgspec.structs.replace(record, until_us=1_000_000)) == document | until
+    event = event_document(msgspec.structs.replace(cases.EXPIRED, plan=7, until_us=1_000_000, details={"rev": 3}))
+    assert event == event_document(cases.EXPIRED) | {"plan": 7, **until, "details": {"rev": 3}}
+    error = cases.REFUSED.error
+    assert error is not None
+    assert error_document(msgspec.structs.replace(error, rule="engineers loosen"))["rule"] == "engineers loosen"

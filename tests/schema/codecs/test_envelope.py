@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from schema.codecs.envelope import read_envelope, valid_id
-from schema.envelope import RequestEnvelope, View, Wait
+from schema.envelope import Away, GroupOptions, RequestEnvelope, View, Wait, When
 from schema.errors import BrokerError
 
 FULL = {
@@ -14,10 +14,13 @@ FULL = {
     "wait": "stored",
     "issued_at": "2026-11-30T09:12:04.512345Z",
     "ttl_ms": 300_000,
-    "valid_for_ms": 5,
+    "valid_for_ms": 1_000,
     "reason": "new tool für Zelle 4",
     "unit": "deg",
     "view": "desired",
+    "until": "2026-11-30T09:12:04.512345Z",
+    "when": "idle",
+    "group": {"all_or_nothing": True, "away": "skip", "only": ["r1", "r2"], "parallel": 256},
 }
 
 
@@ -36,11 +39,14 @@ def test_every_field() -> None:
         wait=Wait.STORED,
         issued_at_us=1_796_029_924_512_345,
         ttl_ms=300_000,
-        valid_for_ms=5,
+        valid_for_ms=1_000,
         reason="new tool für Zelle 4",
         unit="deg",
         view=View.DESIRED,
         padded=True,
+        until_us=1_796_029_924_512_345,
+        when=When.IDLE,
+        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256),
     )
 
 
@@ -78,12 +84,31 @@ def test_only_an_object_is_a_request(document: object) -> None:
         ("issued_at", "2026-11-30T09:12:04", "bad_request_field"),
         ("ttl_ms", 0, "bad_request_field"),
         ("ttl_ms", -1, "bad_request_field"),
-        ("ttl_ms", 300_001, "bad_request_field"),
+        ("ttl_ms", 604_800_001, "bad_request_field"),
         ("ttl_ms", 10**30, "bad_request_field"),
         ("ttl_ms", 2000.0, "malformed"),
         ("ttl_ms", True, "malformed"),
         ("valid_for_ms", -1, "malformed"),
         ("valid_for_ms", 2**32, "malformed"),
+        ("valid_for_ms", 0, "bad_request_field"),
+        ("valid_for_ms", 999, "bad_request_field"),
+        ("valid_for_ms", 2_592_000_001, "bad_request_field"),
+        ("valid_for_ms", 1e3, "malformed"),
+        ("until", "tomorrow", "bad_request_field"),
+        ("until", 1_796_029_924, "malformed"),
+        ("when", "later", "bad_request_field"),
+        ("when", 1, "malformed"),
+        ("group", [], "malformed"),
+        ("group", {"all": True}, "unknown_field"),
+        ("group", {"all_or_nothing": 1}, "malformed"),
+        ("group", {"away": "run"}, "bad_request_field"),
+        ("group", {"only": "r1"}, "malformed"),
+        ("group", {"only": [1]}, "malformed"),
+        ("group", {"only": []}, "bad_request_field"),
+        ("group", {"only": ["r"] * 1_001}, "bad_request_field"),
+        ("group", {"only": ["r1", "r2", "r1"]}, "malformed"),
+        ("group", {"parallel": 0}, "bad_request_field"),
+        ("group", {"parallel": 257}, "bad_request_field"),
         ("reason", 5, "malformed"),
         ("reason", "x" * 201, "bad_request_field"),
         ("reason", "a\x00", "bad_request_field"),
@@ -103,7 +128,7 @@ def test_refusals_name_the_field_and_keep_the_id(field: str, value: Any, kind: s
     for document in ({field: value, "id": "7-1"}, {"id": "7-1", field: value}):
         found = refusal(document)
         assert (found.kind, found.request_id) == (kind, "7-1")
-        assert found.message.startswith(f"{field}: ")
+        assert found.message.startswith((f"{field}: ", f"{field}."))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +160,8 @@ def test_the_bounds_of_the_id_are_checked_last() -> None:
 
 
 def test_messages_name_value_and_bound() -> None:
-    assert refusal({"ttl_ms": 300_001}).message == "ttl_ms: 300001 ms is not between 1 and 300000"
+    message = refusal({"ttl_ms": 604_800_001}).message
+    assert message == "ttl_ms: 604800001 ms is not between 1 and 300000, with when: idle 604800000"
     assert refusal({"wait": "soon"}).message == 'wait: "soon" is not applied or stored'
     assert refusal({"reason": "x" * 201}).message == "reason: 201 characters are given, at most 200 are taken"
 

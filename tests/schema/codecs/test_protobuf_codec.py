@@ -6,7 +6,19 @@ import pytest
 
 from schema.codecs.protobuf import decode_message, encode_message
 from schema.codecs.protobuf_codec import ProtobufCodec
-from schema.envelope import Denied, EventChange, Reply, RequestEnvelope, Stage, View, Wait
+from schema.envelope import (
+    PARALLEL,
+    Away,
+    Denied,
+    EventChange,
+    GroupOptions,
+    Reply,
+    RequestEnvelope,
+    Stage,
+    View,
+    Wait,
+    When,
+)
 from schema.errors import BrokerError
 from schema.joint_items import JointSafetyGains, JointSafetyMap
 from schema.messages import (
@@ -43,10 +55,13 @@ def test_every_field_of_a_request() -> None:
         wait=wire.STORED,
         issued_at_ms=1_796_029_924_512,
         ttl_ms=300_000,
-        valid_for_ms=5,
+        valid_for_ms=1_000,
         reason="new tool",
         unit="deg",
-        view=wire.DESIRED,
+        view=wire.GROUND,
+        until_ms=1_796_029_924_512,
+        when=wire.IDLE,
+        group=wire.Group(all_or_nothing=True, away=wire.SKIP, only=["r1", "r2"], parallel=256),
     )
     assert CODEC.decode_request(payload) == RequestEnvelope(
         id="7-1",
@@ -56,16 +71,21 @@ def test_every_field_of_a_request() -> None:
         wait=Wait.STORED,
         issued_at_us=1_796_029_924_512_000,
         ttl_ms=300_000,
-        valid_for_ms=5,
+        valid_for_ms=1_000,
         reason="new tool",
         unit="deg",
-        view=View.DESIRED,
+        view=View.GROUND,
+        until_us=1_796_029_924_512_000,
+        when=When.IDLE,
+        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256),
     )
 
 
 def test_zero_and_empty_mean_absent() -> None:
     assert CODEC.decode_request(b"\x28\x00") == RequestEnvelope()
     assert CODEC.decode_request(request(id="7-1")) == RequestEnvelope(id="7-1")
+    group = CODEC.decode_request(request(id="7-1", group=wire.Group())).group
+    assert group == GroupOptions(parallel=PARALLEL)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +103,7 @@ def test_what_is_no_request_is_malformed(payload: bytes) -> None:
     assert (refusal(payload).kind, refusal(payload).request_id) == ("malformed", "")
 
 
-@pytest.mark.parametrize("more", [b"\x60\x01", b"\x7b" * 50 + b"\x7c" * 50, b"\xf8\x7f\x01" * 1000, b"\x10\x01"])
+@pytest.mark.parametrize("more", [b"\x78\x01", b"\x7b" * 50 + b"\x7c" * 50, b"\xf8\x7f\x01" * 1000, b"\x10\x01"])
 def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
     found = refusal(request(id="7-1") + more)
     assert (found.kind, found.request_id) == ("unknown_field", "7-1")
@@ -94,10 +114,15 @@ def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
     ("fields", "message"),
     [
         ({"wait": 2}, "wait: 2 is not 0 (applied) or 1 (stored)"),
-        ({"view": -1}, "view: -1 is not 0 (reported) or 1 (desired)"),
+        ({"view": -1}, "view: -1 is not 0 (reported) or 1 (desired) or 2 (ground)"),
         ({"issued_at_ms": -1}, "issued_at_ms: -1 ms is not between 1 and 253402300799999"),
         ({"issued_at_ms": 2**62}, f"issued_at_ms: {2**62} ms is not between 1 and 253402300799999"),
-        ({"ttl_ms": 300_001}, "ttl_ms: 300001 ms is not between 1 and 300000"),
+        ({"ttl_ms": 604_800_001}, "ttl_ms: 604800001 ms is not between 1 and 300000, with when: idle 604800000"),
+        ({"valid_for_ms": 999}, "valid_for_ms: 999 ms is not between 1000 and 2592000000"),
+        ({"until_ms": -1}, "until_ms: -1 ms is not between 1 and 253402300799999"),
+        ({"when": 2}, "when: 2 is not 0 (now) or 1 (idle)"),
+        ({"group": wire.Group(away=3)}, "group.away: 3 is not 0 (wait) or 1 (refuse) or 2 (skip)"),  # type: ignore[arg-type]
+        ({"group": wire.Group(parallel=257)}, "group.parallel: 257 is not between 1 and 256"),
         ({"reason": "a\nb"}, 'reason: "a\\nb" holds a control or direction-override character at 1'),
         ({"unit": "m"}, 'unit: "m" is not deg or rad'),
     ],
@@ -214,6 +239,15 @@ def test_an_event_of_administration_has_plain_values_and_a_refusal_its_kind_and_
     denied = msgspec.structs.replace(cases.EXPIRED, denied=Denied("not_permitted", 3))
     event = wire.Event.FromString(CODEC.encode_event(denied))
     assert (event.kind, event.count) == ("not_permitted", 3)
+
+
+def test_what_is_of_a_fleet() -> None:
+    told = msgspec.structs.replace(cases.EXPIRED, plan=7, until_us=1_000_000, details={"rev": 3})
+    event = wire.Event.FromString(CODEC.encode_event(told))
+    assert (event.plan, event.until_us, event.details) == (7, 1_000_000, b'{"rev":3}')
+    answer = msgspec.structs.replace(cases.APPLIED, plan=7, until_us=1_000_000)
+    reply = wire.Reply.FromString(CODEC.encode_reply(answer))
+    assert (reply.plan, reply.until_us) == (7, 1_000_000)
 
 
 def test_documents_are_json() -> None:

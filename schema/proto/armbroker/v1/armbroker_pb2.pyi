@@ -44,17 +44,83 @@ class _ViewEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_View.ValueType],
     DESCRIPTOR: _descriptor.EnumDescriptor
     REPORTED: _View.ValueType  # 0
     DESIRED: _View.ValueType  # 1
+    GROUND: _View.ValueType  # 2
 
 class View(_View, metaclass=_ViewEnumTypeWrapper): ...
 
 REPORTED: View.ValueType  # 0
 DESIRED: View.ValueType  # 1
+GROUND: View.ValueType  # 2
 Global___View: _TypeAlias = View  # noqa: Y015
+
+class _When:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WhenEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_When.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NOW: _When.ValueType  # 0
+    IDLE: _When.ValueType  # 1
+
+class When(_When, metaclass=_WhenEnumTypeWrapper): ...
+
+NOW: When.ValueType  # 0
+IDLE: When.ValueType  # 1
+Global___When: _TypeAlias = When  # noqa: Y015
+
+class _Away:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AwayEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Away.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WAIT: _Away.ValueType  # 0
+    REFUSE: _Away.ValueType  # 1
+    SKIP: _Away.ValueType  # 2
+
+class Away(_Away, metaclass=_AwayEnumTypeWrapper):
+    """What becomes of the rows of a group whose arms cannot take the change now."""
+
+WAIT: Away.ValueType  # 0
+REFUSE: Away.ValueType  # 1
+SKIP: Away.ValueType  # 2
+Global___Away: _TypeAlias = Away  # noqa: Y015
+
+@_typing.final
+class Group(_message.Message):
+    """Of a request to a group; zero means the default in parallel."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ALL_OR_NOTHING_FIELD_NUMBER: _builtins.int
+    AWAY_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
+    PARALLEL_FIELD_NUMBER: _builtins.int
+    all_or_nothing: _builtins.bool
+    away: Global___Away.ValueType
+    parallel: _builtins.int
+    @_builtins.property
+    def only(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        all_or_nothing: _builtins.bool = ...,
+        away: Global___Away.ValueType = ...,
+        only: _abc.Iterable[_builtins.str] | None = ...,
+        parallel: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_or_nothing", b"all_or_nothing", "away", b"away", "only", b"only", "parallel", b"parallel"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Group: _TypeAlias = Group  # noqa: Y015
 
 @_typing.final
 class Request(_message.Message):
-    """params: the message of the method, or UTF-8 JSON where it has none. Zero means absent in issued_at_ms, ttl_ms and
-    valid_for_ms.
+    """params: the message of the method, or UTF-8 JSON where it has none. Zero means absent in issued_at_ms, ttl_ms,
+    valid_for_ms and until_ms.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -70,6 +136,9 @@ class Request(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     UNIT_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    UNTIL_MS_FIELD_NUMBER: _builtins.int
+    WHEN_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     params: _builtins.bytes
     if_rev: _builtins.int
@@ -81,6 +150,10 @@ class Request(_message.Message):
     reason: _builtins.str
     unit: _builtins.str
     view: Global___View.ValueType
+    until_ms: _builtins.int
+    when: Global___When.ValueType
+    @_builtins.property
+    def group(self) -> Global___Group: ...
     def __init__(
         self,
         *,
@@ -95,10 +168,13 @@ class Request(_message.Message):
         reason: _builtins.str = ...,
         unit: _builtins.str = ...,
         view: Global___View.ValueType = ...,
+        until_ms: _builtins.int = ...,
+        when: Global___When.ValueType = ...,
+        group: Global___Group | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_if_rev", b"_if_rev", "if_rev", b"if_rev"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_if_rev", b"_if_rev", "group", b"group", "if_rev", b"if_rev"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_if_rev", b"_if_rev", "dry_run", b"dry_run", "id", b"id", "if_rev", b"if_rev", "issued_at_ms", b"issued_at_ms", "params", b"params", "reason", b"reason", "ttl_ms", b"ttl_ms", "unit", b"unit", "valid_for_ms", b"valid_for_ms", "view", b"view", "wait", b"wait"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_if_rev", b"_if_rev", "dry_run", b"dry_run", "group", b"group", "id", b"id", "if_rev", b"if_rev", "issued_at_ms", b"issued_at_ms", "params", b"params", "reason", b"reason", "ttl_ms", b"ttl_ms", "unit", b"unit", "until_ms", b"until_ms", "valid_for_ms", b"valid_for_ms", "view", b"view", "wait", b"wait", "when", b"when"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__if_rev: _TypeAlias = _typing.Literal["if_rev"]  # noqa: Y015
     _WhichOneofArgType__if_rev: _TypeAlias = _typing.Literal["_if_rev", b"_if_rev"]  # noqa: Y015
@@ -130,6 +206,8 @@ class Reply(_message.Message):
     DESIRED_FIELD_NUMBER: _builtins.int
     PENDING_REV_FIELD_NUMBER: _builtins.int
     MODE_SEEN_AT_US_FIELD_NUMBER: _builtins.int
+    PLAN_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     arm: _builtins.str
     method: _builtins.str
@@ -146,6 +224,8 @@ class Reply(_message.Message):
     desired: _builtins.bytes
     pending_rev: _builtins.int
     mode_seen_at_us: _builtins.int
+    plan: _builtins.int
+    until_us: _builtins.int
     @_builtins.property
     def error(self) -> Global___Error: ...
     @_builtins.property
@@ -171,10 +251,12 @@ class Reply(_message.Message):
         desired: _builtins.bytes = ...,
         pending_rev: _builtins.int = ...,
         mode_seen_at_us: _builtins.int = ...,
+        plan: _builtins.int = ...,
+        until_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_in_force", b"_in_force", "error", b"error", "in_force", b"in_force"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_in_force", b"_in_force", "arm", b"arm", "at_us", b"at_us", "desired", b"desired", "duplicate", b"duplicate", "error", b"error", "final", b"final", "id", b"id", "in_force", b"in_force", "method", b"method", "mode_seen_at_us", b"mode_seen_at_us", "ok", b"ok", "pending_rev", b"pending_rev", "reported_at_us", b"reported_at_us", "result", b"result", "rev", b"rev", "seq", b"seq", "stage", b"stage", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_in_force", b"_in_force", "arm", b"arm", "at_us", b"at_us", "desired", b"desired", "duplicate", b"duplicate", "error", b"error", "final", b"final", "id", b"id", "in_force", b"in_force", "method", b"method", "mode_seen_at_us", b"mode_seen_at_us", "ok", b"ok", "pending_rev", b"pending_rev", "plan", b"plan", "reported_at_us", b"reported_at_us", "result", b"result", "rev", b"rev", "seq", b"seq", "stage", b"stage", "until_us", b"until_us", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__in_force: _TypeAlias = _typing.Literal["in_force"]  # noqa: Y015
     _WhichOneofArgType__in_force: _TypeAlias = _typing.Literal["_in_force", b"_in_force"]  # noqa: Y015
@@ -222,6 +304,7 @@ class Error(_message.Message):
     RETRY_FIELD_NUMBER: _builtins.int
     RETRY_AFTER_MS_FIELD_NUMBER: _builtins.int
     KINOVA_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
     code: _builtins.int
     sub_code: _builtins.int
     name: _builtins.str
@@ -230,6 +313,7 @@ class Error(_message.Message):
     retry: _builtins.str
     retry_after_ms: _builtins.int
     kinova: _builtins.bytes
+    rule: _builtins.str
     @_builtins.property
     def violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Violation]: ...
     def __init__(
@@ -244,10 +328,11 @@ class Error(_message.Message):
         retry: _builtins.str = ...,
         retry_after_ms: _builtins.int = ...,
         kinova: _builtins.bytes = ...,
+        rule: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "kind", b"kind", "kinova", b"kinova", "message", b"message", "name", b"name", "retry", b"retry", "retry_after_ms", b"retry_after_ms", "sub_code", b"sub_code", "violations", b"violations"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "kind", b"kind", "kinova", b"kinova", "message", b"message", "name", b"name", "retry", b"retry", "retry_after_ms", b"retry_after_ms", "rule", b"rule", "sub_code", b"sub_code", "violations", b"violations"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -367,6 +452,9 @@ class Event(_message.Message):
     NOTIFICATION_FIELD_NUMBER: _builtins.int
     CHANGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    PLAN_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    DETAILS_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
@@ -381,6 +469,10 @@ class Event(_message.Message):
     event: _builtins.str
     notification: _builtins.bytes
     reason: _builtins.str
+    plan: _builtins.int
+    until_us: _builtins.int
+    details: _builtins.bytes
+    """UTF-8 JSON."""
     kind: _builtins.str
     """Of a REQUEST_DENIED: the kind of the refusals, and how many it stands for."""
     count: _builtins.int
@@ -405,12 +497,15 @@ class Event(_message.Message):
         notification: _builtins.bytes = ...,
         change: Global___Event.Change | None = ...,
         reason: _builtins.str = ...,
+        plan: _builtins.int = ...,
+        until_us: _builtins.int = ...,
+        details: _builtins.bytes = ...,
         kind: _builtins.str = ...,
         count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "change", b"change"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "at_us", b"at_us", "by", b"by", "cause", b"cause", "change", b"change", "count", b"count", "epoch", b"epoch", "event", b"event", "kind", b"kind", "notification", b"notification", "prev", b"prev", "reason", b"reason", "request_id", b"request_id", "rev", b"rev", "seq", b"seq", "stage", b"stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "at_us", b"at_us", "by", b"by", "cause", b"cause", "change", b"change", "count", b"count", "details", b"details", "epoch", b"epoch", "event", b"event", "kind", b"kind", "notification", b"notification", "plan", b"plan", "prev", b"prev", "reason", b"reason", "request_id", b"request_id", "rev", b"rev", "seq", b"seq", "stage", b"stage", "until_us", b"until_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,16 +1,16 @@
-"""The checks between the envelope and the handler."""
+"""The options of a request beside its params."""
 
 from typing import Any
 
 import pytest
 
-from broker.accept.admission import check_options
 from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.options import check_options
 from broker.link.mqtt_link import InboundMessage
 from broker.settings import Users, from_document
 from broker.topics import RequestTopic
 from handlers.rpc_table import RPC_TABLE
-from schema.envelope import RequestEnvelope
+from schema.envelope import GroupOptions, RequestEnvelope, When
 from schema.errors import BrokerError
 
 NOW_US = 1_800_000_000_000_000
@@ -33,12 +33,22 @@ def arrival(
 
 def test_options_that_do_not_exist_or_do_not_fit() -> None:
     speeds, twist = RPC_TABLE["SetJointSpeedSoftLimits"], RPC_TABLE["SetTwistLinearSoftLimit"]
-    check_options(arrival(unit="deg"), speeds)
+    mode = RPC_TABLE["SetControlMode"]
+    check_options(arrival(unit="deg"), speeds, USERS)
     for rpc, given, kind in (
         (speeds, {"unit": "rad"}, "unit_mismatch"),
         (twist, {"unit": "deg"}, "unit_mismatch"),
-        (twist, {"valid_for_ms": 1000}, "unsupported_option"),
+        (mode, {"valid_for_ms": 1000}, "unsupported_option"),
+        (mode, {"until_us": NOW_US + 2_000_000}, "unsupported_option"),
+        (mode, {"when": When.IDLE}, "unsupported_option"),
+        (twist, {"valid_for_ms": 1000, "until_us": NOW_US + 2_000_000}, "bad_request_field"),
+        (twist, {"until_us": NOW_US + 999_000}, "bad_request_field"),
+        (twist, {"until_us": NOW_US + 31 * 86_400_000_000}, "bad_request_field"),
+        (twist, {"ttl_ms": 300_001}, "bad_request_field"),
+        (twist, {"group": GroupOptions()}, "unsupported_option"),
     ):
         with pytest.raises(BrokerError) as caught:
-            check_options(arrival(**given), rpc)
+            check_options(arrival(**given), rpc, USERS)
         assert caught.value.kind == kind
+    with pytest.raises(BrokerError, match=r"^until: plc has no clock"):
+        check_options(arrival(user="plc", until_us=NOW_US + 2_000_000), twist, USERS)

@@ -1,0 +1,27 @@
+"""What of the operations of a fleet a build serves."""
+
+FEATURES: tuple[str, ...] = ()
+"""Words of `features` in `meta/service`, of ALL_FEATURES."""
+ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "rollout", "policy", "find")
+"""All that the protocol has, in its order."""
+
+UNBUILT: dict[str, str] = {
+    "ApplyConfig": "batch",
+    "ExtendOverride": "override",
+    "EndOverride": "override",
+    "RestoreRevision": "history",
+    "Diff": "history",
+    "Blame": "history",
+    "GetFleetHistory": "history",
+    "PutRecipe": "recipe",
+    "GetRecipe": "recipe",
+    "ListRecipes": "recipe",
+    "DeleteRecipe": "recipe",
+    "ApplyRecipe": "recipe",
+    "GetPlan": "group",
+    "ListPlans": "group",
+    "SteerPlan": "group",
+    "Rollout": "rollout",
+    "FindArms": "find",
+}
+"""Methods that the protocol describes and this build has not: each with the feature that it belongs to."""
