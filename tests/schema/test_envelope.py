@@ -28,9 +28,9 @@ def test_an_empty_envelope_asks_for_nothing_special() -> None:
 
 
 def test_a_change_ends_where_either_way_of_saying_so_is_given() -> None:
-    assert [RequestEnvelope(**given).ends for given in ({}, {"valid_for_ms": 1_000}, {"until_us": 1})] == [
-        False, True, True
-    ]  # fmt: skip
+    assert not RequestEnvelope().ends
+    assert RequestEnvelope(valid_for_ms=1_000).ends
+    assert RequestEnvelope(until_us=1).ends
 
 
 def test_numbers_of_the_armbroker_messages() -> None:
