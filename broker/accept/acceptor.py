@@ -15,7 +15,7 @@ from broker.accept.arrival import Arrival, decode_once
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
-from broker.accept.options import check_options, has_options
+from broker.accept.options import check_options
 from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
@@ -158,7 +158,8 @@ class Acceptor:
         arrival.checked_only = only_checked(arrival, session)
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
-        if has_options(arrival.envelope):
+        asked = arrival.envelope
+        if asked.unit or asked.ttl_ms or asked.valid_for_ms or asked.until_us or asked.when or asked.group is not None:
             check_options(arrival, rpc, self._users)
         request = request_of(arrival, self._settings)
         outcome = self._decision.of(

@@ -6,21 +6,9 @@ from handlers.rpc.row import Option, Rpc
 from handlers.rpc_table import OPTIONS
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.codecs.envelope import TTL_LIMIT_MS, VALID_FOR_MS
-from schema.envelope import RequestEnvelope, When
+from schema.envelope import When
 from schema.errors import BrokerError
 from schema.features import FEATURES
-
-
-def has_options(envelope: RequestEnvelope) -> bool:
-    """Whether `check_options` has anything to look at."""
-    return bool(
-        envelope.valid_for_ms is not None
-        or envelope.unit
-        or envelope.when
-        or envelope.until_us is not None
-        or envelope.group is not None
-        or (envelope.ttl_ms is not None and envelope.ttl_ms > TTL_LIMIT_MS)
-    )
 
 
 def check_options(arrival: Arrival, rpc: Rpc, users: Users) -> None:
