@@ -159,7 +159,10 @@ class Acceptor:
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
         asked = arrival.envelope
-        if asked.unit or asked.ttl_ms or asked.valid_for_ms or asked.until_us or asked.when or asked.group is not None:
+        if (
+            asked.unit or asked.ttl_ms or asked.valid_for_ms or asked.when
+            or asked.until_us is not None or asked.group is not None
+        ):  # fmt: skip
             check_options(arrival, rpc, self._users)
         request = request_of(arrival, self._settings)
         outcome = self._decision.of(

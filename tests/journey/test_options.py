@@ -257,6 +257,12 @@ async def test_fields_of_another_type_are_malformed(connect: ClientMaker, arm: s
     assert (kind(reply), reply["rev"]) == ("malformed", 1)
 
 
+async def test_an_end_at_the_beginning_of_time_is_no_absent_end(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    reply = await client.call(arm, SET, VALUE, until="1970-01-01T00:00:00Z")
+    assert kind(reply) == "bad_request_field"
+
+
 async def test_options_of_other_methods_are_refused_by_name(connect: ClientMaker, arm: str) -> None:
     client = await connect()
     for name, value in (("valid_for_ms", 1000), ("when", "idle"), ("group", {})):
