@@ -11,8 +11,10 @@ from broker.store.rows import (
     ChangeUpdate,
     EventRow,
     FirstRow,
+    GroundRow,
     HandleRow,
     ItemRow,
+    OverrideRow,
     RequestRow,
     RequestUpdate,
 )
@@ -104,7 +106,24 @@ class Journal:
         self.last_time_us = max(self.last_time_us, at_us)
 
 
-class Batch(Journal):
+class FleetRows(Journal):
+    """Rows of the operations of a fleet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grounds: dict[SlotKey, GroundRow | None] = {}
+        self.overrides: dict[tuple[str, int], OverrideRow | None] = {}
+
+    def put_ground(self, slot: SlotKey, value: bytes | None) -> None:
+        """Keep the ground of a slot, or (None) keep it no longer; the last one of the batch wins."""
+        self.grounds[slot] = None if value is None else GroundRow(arm=slot[0], key=slot[1], mode=slot[2], value=value)
+
+    def put_override(self, arm: str, rev: int, body: bytes | None) -> None:
+        """Keep an override, or (None) keep it no longer; the last one of the batch wins."""
+        self.overrides[arm, rev] = None if body is None else OverrideRow(arm=arm, rev=rev, body=body)
+
+
+class Batch(FleetRows):
     """Rows of one transaction, and what to call when it is committed."""
 
     def __init__(self) -> None:
@@ -186,7 +205,8 @@ class Batch(Journal):
         parts: tuple[Sized, ...] = (
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
             self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
-            self.principals, self.meta, self.firsts, self.epochs, self.reopened, self.changed_arms, self.changed_slots,
+            self.principals, self.meta, self.firsts, self.epochs, self.grounds, self.overrides, self.reopened,
+            self.changed_arms, self.changed_slots,
         )  # fmt: skip
         return sum(map(len, parts))
 

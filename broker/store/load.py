@@ -7,13 +7,14 @@ import msgspec
 from broker.store import meta_keys
 from broker.store.audit import counts
 from broker.store.repair import Repair
-from broker.store.rows import ChangeRow, FirstRow, HandleRow, ItemRow, Loaded
+from broker.store.rows import ChangeRow, FirstRow, GroundRow, HandleRow, ItemRow, Loaded, OverrideRow
 from broker.store.scrub import Surveyed
 from broker.store.seals import Sealed
 from broker.store.statements import UNDER_WAY
-from broker.store.tables import FIRST, HANDLE, ITEM
+from broker.store.tables import FIRST, GROUND, HANDLE, ITEM, OVERRIDE
 
 ITEMS, FIRSTS, HANDLES = Sealed(ItemRow, ITEM), Sealed(FirstRow, FIRST), Sealed(HandleRow, HANDLE)
+GROUNDS, OVERRIDES = Sealed(GroundRow, GROUND), Sealed(OverrideRow, OVERRIDE)
 
 
 def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = True) -> Loaded:
@@ -35,7 +36,6 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
     changes, requests = repair.unsettled()
     starts = _starts(meta, changes, blame=blame and not service.clean)
     handles = repair.state(HANDLES)
-    (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
     loaded = Loaded(
         epoch=epoch,
         last_time_us=counts(connection).last_time_us,
@@ -43,12 +43,14 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
         arms=arms,
         items=items,
         firsts=firsts,
+        grounds=repair.state(GROUNDS),
+        overrides=repair.state(OVERRIDES),
         open_changes=[msgspec.structs.replace(row, starts=starts.get(str(row.n), 0)) for row in changes],
         open_requests=requests,
         handles=handles,
         principals=repair.principals(),
         meta=meta,
-        next_n=newest + 1,
+        next_n=_next_n(connection),
         next_handle=_next_handle(connection, meta, handles),
         damages=repair.damages,
     )
@@ -65,6 +67,12 @@ def _starts(meta: dict[str, str], changes: list[ChangeRow], *, blame: bool) -> d
         for row in changes
         if str(row.n) in known or (blame and row.state in UNDER_WAY)
     }
+
+
+def _next_n(connection: sqlite3.Connection) -> int:
+    """The number of the next job."""
+    (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
+    return int(newest) + 1
 
 
 def _next_handle(connection: sqlite3.Connection, meta: dict[str, str], handles: list[HandleRow]) -> int:

@@ -17,11 +17,11 @@ from broker.store.rows import Damage
 from broker.store.schema import connect_reader
 from broker.store.seals import Seal, agrees, all_rows, meant, selected
 from broker.store.statements import BatchWriter
-from broker.store.tables import ARM, DESCRIPTION, FIRST, HANDLE, ITEM, META, PUBLISHED
+from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, HANDLE, ITEM, META, OVERRIDE, PUBLISHED
 
 log = structlog.get_logger()
 
-_STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST)
+_STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, GROUND, OVERRIDE)
 """What of it may be dropped where an arm was met under its new name and nothing else happened."""
 OF_ARM = (*_STATE, HANDLE)
 """What goes over, and the jobs. A repeat of a request is known by its user and id, whatever its arm is called."""

@@ -18,7 +18,7 @@ from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PRINCIPAL, PUBLISH
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-HOLDING = frozenset({"arm", "description", "item", "first_value", "job"})
+HOLDING = frozenset({"arm", "description", "item", "first_value", "ground", "override", "job"})
 """Tables that say what an arm is, or should have: a damaged row of them, of a job one without an end, holds its arm."""
 _OPEN = f"""SELECT {job.SELECT} FROM job WHERE n IN (
         SELECT n FROM job WHERE state IN ('pending', 'held')

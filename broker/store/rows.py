@@ -73,6 +73,23 @@ class FirstRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     value: bytes = b""
 
 
+class GroundRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is desired of a slot without the overrides that are live there, or whose return is owed."""
+
+    arm: str
+    key: str
+    mode: int = 0
+    value: bytes = b""
+
+
+class OverrideRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One override, live or owing its return, named by its revision; it has no row once it is over."""
+
+    arm: str
+    rev: int
+    body: bytes = b""
+
+
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One remembered request; (user, conn, id) is unique. The change that it asks for has its number.
 
@@ -266,6 +283,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     arms: list[ArmRow]
     items: list[ItemRow]
     firsts: list[FirstRow]
+    grounds: list[GroundRow]
+    overrides: list[OverrideRow]
     open_changes: list[ChangeRow]
     open_requests: list[RequestRow]
     handles: list[HandleRow]

@@ -125,6 +125,8 @@ class BatchWriter:
             if rows:
                 yield table.put, list(map(table.make, rows))
         yield tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]
+        if batch.grounds or batch.overrides:
+            yield from _of_overrides(batch)
         self._keep_open(new, batch)
 
     def _new_jobs(self, batch: Batch) -> dict[int, Values]:
@@ -184,6 +186,14 @@ class BatchWriter:
             self._open_n = next(iter(self._open), self.newest + 1)
         values = (n, self.commits, self._last_time_us, self._open_n)
         return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(said), digest(values))
+
+
+def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
+    """Overrides and grounds that are put, and those that are kept no longer."""
+    yield tables.GROUNDS.put, [tables.GROUNDS.make(row) for row in batch.grounds.values() if row is not None]
+    yield tables.OVERRIDES.put, [tables.OVERRIDES.make(row) for row in batch.overrides.values() if row is not None]
+    yield tables.DROP_GROUND, [slot for slot, row in batch.grounds.items() if row is None]
+    yield tables.DROP_OVERRIDE, [key for key, row in batch.overrides.items() if row is None]
 
 
 def _updates(batch: Batch, new: Mapping[int, Values]) -> tuple[list[Values], list[Values], list[Values]]:

@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from handlers.state.limit_sources import LimitSources
+from handlers.state.overrides import Overrides
 from handlers.state.provenance import Setter
 from schema.arms import Authority, Description, Slot
 from schema.envelope import Author
@@ -110,6 +111,8 @@ class ArmState:
     """What was accepted for a slot and is not read back yet, oldest first."""
     parked: dict[int, bool] = field(default_factory=dict)
     """Revisions of the changes that are pending outside the queue, and whether they are held."""
+    overrides: Overrides | None = None
+    """Changes with an end, as far as there are any."""
     first: dict[Slot, Message] = field(default_factory=dict)
     """What was adopted first, of the slots that the arm cannot reset."""
     limits: object = None

@@ -33,6 +33,8 @@ def put_arm(store: Store, arm: str, first: int, make_change: Callable[..., Chang
     batch.published(arm, 1)
     batch.put_item(ItemRow(arm=arm, key="twist", mode=1, desired=b"1", desired_rev=3, last_rev=3, reported=b"1"))
     batch.put_first(FirstRow(arm=arm, key="frame", value=b"2"))
+    batch.put_ground((arm, "gravity_vector", 0), b"ground")
+    batch.put_override(arm, 5, b"override")
     batch.add_change(make_change(first, arm=arm, rev=2))
     batch.add_change(make_change(first + 1, arm=arm, rev=3, state=ChangeState.HELD))
     for seq in (1, 2):

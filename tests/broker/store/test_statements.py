@@ -12,8 +12,10 @@ from broker.store.rows import (
     ChangeUpdate,
     EventParts,
     EventRow,
+    GroundRow,
     HandleRow,
     ItemRow,
+    OverrideRow,
     RequestRow,
     RequestUpdate,
 )
@@ -200,3 +202,22 @@ async def test_a_start_looks_for_open_changes_from_the_least_number_that_was_ope
     assert [(row.n, row.state) for row in store.load().open_changes] == [(3, "held")]
     await commit()
     assert kept[-1] == 5
+
+
+def test_overrides_and_their_grounds_are_kept_until_they_are_dropped(reopen: Reopen, numbers: range) -> None:
+    store = reopen()
+    for n in numbers:
+        store.batch.put_override("arm1", n, b"%d" % n)
+        store.batch.put_ground(("arm1", "twist", n), b"%d" % n)
+    store = reopen()
+    loaded = store.load()
+    assert loaded.overrides == [OverrideRow(arm="arm1", rev=n, body=b"%d" % n) for n in numbers]
+    assert loaded.grounds == [GroundRow(arm="arm1", key="twist", mode=n, value=b"%d" % n) for n in numbers]
+    assert loaded.damages == []
+    for n in numbers[:-1]:
+        store.batch.put_override("arm1", n, None)
+        store.batch.put_ground(("arm1", "twist", n), None)
+    store.batch.put_override("arm1", numbers[-1], b"extended")
+    loaded = reopen().load()
+    assert loaded.overrides == [OverrideRow(arm="arm1", rev=numbers[-1], body=b"extended")]
+    assert [row.mode for row in loaded.grounds] == [numbers[-1]]

@@ -1,0 +1,1 @@
+"""Changes with an end: their stack, their ends, and what they keep others from."""
