@@ -32,11 +32,12 @@ from devices.fence import Fence
 from devices.options import read_options
 from devices.refusals import refused
 from schema import messages
-from schema.arms import Authority, Description, Fault, JointInfo, Slot, Verb
+from schema.arms import Activity, Authority, Description, Fault, JointInfo, Slot, Verb
 from schema.enums import ControlMode
 
 __all__ = [
     "BEHAVIOURS",
+    "Activity",
     "AdapterAbout",
     "AdapterClass",
     "AdapterOptions",

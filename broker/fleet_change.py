@@ -27,6 +27,7 @@ from broker.settle.settler import Settler
 from broker.store.rows import Loaded
 from devices.adapter import ArmError
 from handlers.state.refusals import NOTHING_CHANGED
+from schema.arms import Activity
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -58,7 +59,9 @@ def difference(old: Settings, new: Settings, digests: dict[str, bytes], files: L
 
 def _opened_as(settings: Settings, arm: ArmSettings) -> ArmSettings:
     """The settings that an arm is opened with; those that count without opening it are left out."""
-    return msgspec.structs.replace(arm, options=options_of(settings, arm), authority="", drift="", was="")
+    return msgspec.structs.replace(
+        arm, options=options_of(settings, arm), authority="", drift="", idle_modes=(), was=""
+    )
 
 
 class Parts(NamedTuple):
@@ -126,6 +129,7 @@ class FleetChange:
                 text = f"{session.arm} was taken out of the settings. {NOTHING_CHANGED}"
                 parts.settler.endings.failed(session, job, BrokerError("unknown_arm", text), "discarded", None)
         session.state.online = session.state.ready = session.met = False
+        session.state.activity = Activity.UNKNOWN
         self._removed[session.arm] = session
         parts.ledger.audit(at=parts.ledger.clock.now_us(), arm=session.arm, decision="removed")
         parts.ledger.documents.forget(session.arm)
@@ -188,6 +192,7 @@ class FleetChange:
         """First contact, as after a start; then what waits."""
         parts, state = self._parts, session.state
         state.online = state.ready = session.met = False
+        state.activity = Activity.UNKNOWN
         state.held, session.found, session.told, session.failures = session.damage, None, (), 0
         session.reverts += 1
         session.adapter.watch(partial(parts.reconciler.on_notice, session))

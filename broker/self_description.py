@@ -109,5 +109,7 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
     document["methods"] = sorted(state.methods)
     document["items"] = [key for key in ITEMS if key in state.arm_items or held_by_service(state, key)]
     modes = description.modes_settable if description is not None else ()
+    document["activities"] = sorted(state.activities)
+    document["idle_modes"] = [ControlMode(mode).name for mode in sorted(state.idle_modes)]
     document["modes_settable"] = [ControlMode(mode).name for mode in modes]
     return document

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from schema.arms import Description, Fault, Slot, Verb
+from schema.arms import Activity, Description, Fault, Slot, Verb
 from schema.messages import Message
 
 Setting = str | int | float | bool
@@ -47,11 +47,15 @@ class ArmChange(msgspec.Struct, frozen=True):
 
 
 class LinkState(msgspec.Struct, frozen=True):
-    """The link to the arm came up or went down; `ready` is false while the arm takes no change."""
+    """The link to the arm came up or went down; `ready` is false while the arm takes no change.
+
+    `activity` is what the arm does, UNKNOWN where it cannot be told.
+    """
 
     online: bool
     ready: bool
     why: str = ""
+    activity: Activity = Activity.UNKNOWN
 
 
 class Reread(msgspec.Struct, frozen=True):
@@ -131,7 +135,9 @@ class ArmAdapter(Protocol):
     """How long its calls take at most."""
 
     async def connect(self) -> Description:
-        """Open the link and describe the arm; one that takes no change now tells a `LinkState` before this returns.
+        """Open the link and describe the arm.
+
+        One that takes no change now, or tells what it does, tells a `LinkState` before this returns.
 
         Raises:
             ArmAwayError: no link.

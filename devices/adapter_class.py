@@ -5,6 +5,7 @@ from typing import Protocol
 import msgspec
 
 from devices.adapter import ArmFleet, Deadlines, FleetContext
+from schema.arms import Activity
 
 
 class AdapterOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -27,6 +28,8 @@ class AdapterAbout(msgspec.Struct, frozen=True, kw_only=True):
     items: frozenset[str]
     deadlines: Deadlines = Deadlines()
     resolution_rad: float = 0.0
+    activities: frozenset[Activity] = frozenset()
+    """What it can tell of what an arm does; empty: its activity is always UNKNOWN."""
     authority: str = "observe"
     """How far the service may go with an arm whose settings do not say: observe, advise or control."""
     rig: str = ""

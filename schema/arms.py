@@ -57,6 +57,18 @@ class Authority(enum.StrEnum):
     """Writes are carried out."""
 
 
+class Activity(enum.StrEnum):
+    """What an arm does, as far as its adapter knows."""
+
+    IDLE = "idle"
+    MOVING = "moving"
+    LOCAL = "local"
+    """Somebody guides it, at the arm or its pendant."""
+    FAULT = "fault"
+    UNKNOWN = "unknown"
+    """Nobody can tell."""
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A simulated fault; times in ms, `for_ms` 0 = until `none`; `slot` narrows refuse and names foreign_change."""
 

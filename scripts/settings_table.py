@@ -6,7 +6,15 @@
 from typing import NamedTuple
 
 from broker.settings import CHECK_MODES, LOG_LEVELS, LONGEST_LATENCY_MS, RIGHTS
-from broker.settings.checks import AGE_MOST_US, CLIENT_ID_MOST, IDENTITIES, LARGEST_RESERVE_MIB, MOST_RATE, QUEUE_MOST
+from broker.settings.checks import (
+    AGE_MOST_US,
+    CLIENT_ID_MOST,
+    IDENTITIES,
+    IDLE_MOST_US,
+    LARGEST_RESERVE_MIB,
+    MOST_RATE,
+    QUEUE_MOST,
+)
 from broker.settings.records import AUTHORITIES, DRIFTS, MQTT_CLIENTS
 from broker.topics import ROOT_LEVELS
 from limits.stack.joints import QUANTITIES
@@ -124,6 +132,12 @@ SETTINGS: dict[str, Meaning] = {
         ('"0s"', f'"{AGE_MOST_US // DAYS_US}d"'),
         (f'"{AGE_MOST_US // DAYS_US + 1}d"', "15"),
     ),
+    "arm_defaults.idle_for": Meaning(
+        "how long an arm has to be idle before a change with `when: idle` goes out",
+        f"a duration, at most {IDLE_MOST_US // 1_000_000}s",
+        ('"0s"', '"1min"'),
+        ('"61s"', '"soon"'),
+    ),
     "arm.id": Meaning("name of the arm; differs from others not by case alone", NAME, ('"r-1.a"',), ('"r/1"', '"R2"')),
     "arm.adapter": Meaning("how the arm is reached: `armbroker devices` lists adapters", "", ('"simulated"',), ("1",)),
     "arm.model": Meaning("one of the models of its adapter", "", ('"gen3_6dof"',), ("6",)),
@@ -143,6 +157,12 @@ SETTINGS: dict[str, Meaning] = {
     ),
     "arm.checks.loosest": one_of("the loosest DynamicLimitsCheckMode that a request may ask for", CHECK_MODES),
     "arm.drift": one_of("changes by other writers: tell of them, or undo what they loosened", DRIFTS),
+    "arm.idle_modes": Meaning(
+        "control modes in which it may be idle, for changes with `when: idle`",
+        "one or more control modes",
+        ('["IDLE", "ANGULAR_JOYSTICK"]',),
+        ("[]", '["REST"]', '["IDLE", "IDLE"]', '"IDLE"'),
+    ),
     "arm.was": Meaning(
         "the id that it had before: all that is known of it goes over", NAME, ('"old-1"',), ('"r2"', '"o/1"')
     ),

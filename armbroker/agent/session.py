@@ -78,7 +78,7 @@ class AgentSession:
     def _say_birth(self, description: Description) -> None:
         """Said again whenever something of it changes."""
         link, arm = self._link, self._arm
-        birth = Birth(self.number, description, arm.methods, arm.resolution_rad, link.ready, link.why)
+        birth = Birth(self.number, description, arm.methods, arm.resolution_rad, link.ready, link.why, link.activity)
         self._say(Said("birth", write_birth(birth, format_time(time.time_ns() // 1_000)), retain=True))
 
     # ------------------------------------------------------------------ commands
@@ -159,8 +159,7 @@ class AgentSession:
         if not link.online:
             self.ended.set()
             return
-        report = write_readiness(self.number, self._next_report(), ready=link.ready, why=link.why)
-        self._say(Said("report", report))
+        self._say(Said("report", write_readiness(self.number, self._next_report(), link)))
         self._say_birth(self._description)
 
     def _next_report(self) -> int:

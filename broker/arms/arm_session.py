@@ -15,7 +15,7 @@ from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
-from schema.arms import Authority, Description, Slot
+from schema.arms import Activity, Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -41,6 +41,8 @@ class ArmSession:
     """The authority that the settings name, or their default."""
     told_ready: bool = True
     """Whether the arm takes changes, as it told last since it was connected."""
+    told_activity: Activity = Activity.UNKNOWN
+    """What it does, as it told last since it was connected."""
     back: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the link to the arm comes up: what waits for the next try need wait no longer."""
     met: bool = False

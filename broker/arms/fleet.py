@@ -8,11 +8,13 @@ from broker.arms.limit_files import LimitFiles
 from broker.settings import ArmSettings, Settings
 from broker.store.meta_keys import FIRST_NAME
 from devices.adapter import ArmFleet, DeviceBus, FleetContext, NoBus, Setting
+from devices.adapter_class import AdapterAbout
 from devices.guard import GuardedArm, guard
 from devices.registry import adapter_class
 from handlers.rpc_table import SERVICE_METHODS
 from handlers.state.arm_state import ArmState, HandleEntry
 from schema.arms import Authority
+from schema.enums import ControlMode
 
 SIMULATED = "simulated"
 NO_BUS = NoBus()
@@ -44,7 +46,7 @@ class Fleet:
         self._meta = meta
         self._fleets: dict[str, ArmFleet] = {}
         self._open: dict[str, ArmSession] = {}
-        self._authorities: dict[str, str] = {}
+        self._abouts: dict[str, AdapterAbout] = {}
         self.digests: dict[str, bytes] = {}
         """What the files of each arm held when it was opened."""
         self.sessions: dict[str, ArmSession] = {}
@@ -88,7 +90,7 @@ class Fleet:
             context = FleetContext(directory, self._bus)
             adapters = adapter_class(arm.adapter)
             fleet = self._fleets[arm.adapter] = adapters.open_fleet(context)
-            self._authorities[arm.adapter] = adapters.about.authority
+            self._abouts[arm.adapter] = adapters.about
         self._files.sources(arm)
         options = options_of(self._settings, arm)
         if arm.adapter == SIMULATED and (first := self._meta.get(FIRST_NAME + arm.id)):
@@ -103,6 +105,7 @@ class Fleet:
         state.adapter, state.model = arm.adapter, arm.model
         state.methods = adapter.methods | SERVICE_METHODS
         state.resolution_rad, state.arm_items = adapter.resolution_rad, adapter.items
+        state.activities = self._abouts[arm.adapter].activities
         state.sources, state.limits = self._files.sources(arm), None
         self.digests[arm.id] = self._files.digest(arm)
         self.allow(session, arm)
@@ -110,6 +113,7 @@ class Fleet:
     def allow(self, session: ArmSession, arm: ArmSettings) -> None:
         """What counts without opening an arm anew: what the settings say of all arms, and how far each may go."""
         settings, state = self._settings, session.state
+        state.idle_modes = frozenset(ControlMode[name] for name in arm.idle_modes)
         state.ceiling = Authority(arm.authority or Authority.CONTROL)
         state.longest_hold_us = settings.locks.longest_us
         state.strict, state.queue_limit = settings.checks.strict, settings.arm_defaults.queue
@@ -117,7 +121,7 @@ class Fleet:
 
     def authority_of(self, arm: ArmSettings) -> Authority:
         """How far the service may go with an arm that was opened, as the settings or else its adapter say."""
-        return Authority(arm.authority or self._authorities[arm.adapter])
+        return Authority(arm.authority or self._abouts[arm.adapter].authority)
 
     async def shut(self, session: ArmSession) -> None:
         """Close the adapter of an arm."""

@@ -20,7 +20,7 @@ from broker.asyncapi.shapes import (
 )
 from broker.counters import COUNTERS
 from broker.publish.contents import CONFIG, EFFECTIVE, MODE, PRESENCE, REPORTED
-from schema.arms import Authority
+from schema.arms import Activity, Authority
 from schema.items import CONFIG_ITEMS
 from schema.messages import KinematicLimits
 
@@ -62,9 +62,9 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     )
     hold = {"type": "object"}
     presence = {
-        "state": one_of("online", "offline", "unknown", "held"), "ready": FLAG, "since": TIME, "adapter": TEXT,
-        "model": TEXT, "serial": TEXT, "joints": whole(), "session": ANY, "authority": one_of(*Authority),
-        "hold": hold, "why": TEXT,
+        "state": one_of("online", "offline", "unknown", "held"), "ready": FLAG, "activity": one_of(*Activity),
+        "since": TIME, "adapter": TEXT, "model": TEXT, "serial": TEXT, "joints": whole(), "session": ANY,
+        "authority": one_of(*Authority), "hold": hold, "why": TEXT,
     }  # fmt: skip
     reported = {
         "items": ref("Items"), "hard_limits": catalogue.of(KinematicLimits), "mode": _MODES, "firmware": TEXT,
@@ -75,7 +75,7 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         "other_modes": MAPPING, "modes": MAPPING, "unknown_mode": MAPPING, "why": TEXT,
     }  # fmt: skip
     return {
-        PRESENCE: _document(presence, ("state", "ready", "authority")),
+        PRESENCE: _document(presence, ("state", "ready", "activity", "authority")),
         CONFIG: _document(
             {"items": ref("Items"), "pending": listed(pending), "differs": listed(TEXT)},
             ("items", "pending", "differs"),
@@ -107,6 +107,7 @@ def meta_schemas() -> dict[str, Schema]:
     factsheet: dict[str, Schema] = {
         "arm": TEXT, "adapter": TEXT, "model": TEXT, "serial": TEXT, "methods": listed(TEXT),
         "items": listed(ref(ITEM)), "authority": one_of(*Authority), "modes_settable": listed(_MODES),
+        "activities": listed(one_of(*Activity)), "idle_modes": listed(_MODES),
         "joints": listed(record({"name": TEXT, "type": TEXT}, ("name", "type"))),
     }  # fmt: skip
     service: dict[str, Schema] = {

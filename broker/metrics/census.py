@@ -15,9 +15,13 @@ SLICE = 100
 
 @dataclass(slots=True)
 class Count:
-    """What was found: arms by presence and authority, changes by state, and the rest as the metrics of these names."""
+    """What was found: arms by presence and authority, those online by activity, changes by state.
+
+    The rest as the metrics of these names.
+    """
 
     arms: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doing: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     drifted: int = 0
     longest_queue: int = 0
@@ -51,6 +55,8 @@ class Census:
     def _look(self, session: ArmSession, count: Count, known: dict[str, tuple[_Seen, bool]]) -> None:
         state = session.state
         count.arms[presence_word(session), state.authority.value] += 1
+        if state.online:
+            count.doing[state.activity] += 1
         count.unpublished += max(0, state.seq - session.published_seq)
         count.longest_queue = max(count.longest_queue, len(session.jobs))
         seen = (state.rev, state.seq, state.read_at_us, state.unsettled, state.adopted)

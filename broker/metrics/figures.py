@@ -107,6 +107,7 @@ class Reading:
         for presence in LABEL_VALUES["presence"]:
             for authority in LABEL_VALUES["authority"]:
                 yield "arms", (presence, authority), count.arms[presence, authority]
+        yield from (("arms_online", (doing,), count.doing[doing]) for doing in LABEL_VALUES["activity"])
         yield "arms_drifted", _NO_LABELS, count.drifted
         yield from (("changes", (state,), count.changes[state]) for state in LABEL_VALUES["state"])
         age_us = max(0, now_us - count.oldest_us) if count.oldest_us else 0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from broker.counters import COUNTERS
 from broker.histogram import Counted
 from broker.record.traffic import SHOWN_AFTER, SHOWN_MOST, STAGES
+from schema.arms import Activity
 
 PREFIX = "armbroker_"
 Labels = tuple[str, ...]
@@ -67,6 +68,7 @@ _ROWS = (
     Metric("arm_queue_longest", GAUGE, "", _NONE, "Jobs in the longest queue of an arm"),
     # arms
     Metric("arms", GAUGE, "", ("presence", "authority"), "Arms by presence and authority"),
+    Metric("arms_online", GAUGE, "", ("activity",), "Arms that are online by what they do, as far as their adapters tell"),
     Metric("arms_drifted", GAUGE, "", _NONE, "Arms that report something else than is desired, while no change of it is under way"),
     # the store
     Metric("commit_seconds", HISTOGRAM, "seconds", _NONE, "Commits to the disk, from hand-over to return"),
@@ -112,6 +114,7 @@ LABEL_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "state": ("queued", "pending", "held"),
     "presence": ("online", "offline", "held", "unknown"),
     "authority": ("observe", "advise", "control"),
+    "activity": tuple(Activity),
     "file": ("database", "wal"),
     "connection": ("requests", "presence", "arms"),
     "outcome": ("refused", "read", "checked", "stored", "applied", "open"),

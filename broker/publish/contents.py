@@ -95,6 +95,7 @@ def _presence(session: ArmSession) -> dict[str, Any]:
     document: dict[str, Any] = {
         "state": presence_word(session),
         "ready": state.online and state.ready and not state.held,
+        "activity": state.activity.value,
         "since": format_time(session.since_us),
         "adapter": state.adapter,
     }

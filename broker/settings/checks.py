@@ -13,6 +13,7 @@ from broker.settings.records import (
     DRIFTS,
     LOG_LEVELS,
     LONGEST_LATENCY_MS,
+    MODES,
     MQTT_CLIENTS,
     ArmSettings,
     Settings,
@@ -28,6 +29,7 @@ IDENTITIES = ("server-acl", "none")
 QUEUE_MOST = 10_000
 CLIENT_ID_MOST = 128
 AGE_MOST_US = 365 * 86_400_000_000
+IDLE_MOST_US = 60_000_000
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|::1)\Z")
 
 
@@ -117,14 +119,29 @@ def _default_faults(settings: Settings) -> Iterator[Fault]:
     if not 1 <= defaults.queue <= QUEUE_MOST:
         text = f"arm_defaults.queue: {defaults.queue} is not between 1 and {QUEUE_MOST}"
         yield Fault(("arm_defaults", "queue"), text)
-    path: KeyPath = ("arm_defaults", "pending_max_age")
+    yield from _duration_faults("pending_max_age", defaults.pending_max_age, AGE_MOST_US, "365d")
+    yield from _duration_faults("idle_for", defaults.idle_for, IDLE_MOST_US, "60s")
+
+
+def _duration_faults(key: str, text: str, most_us: int, most: str) -> Iterator[Fault]:
+    name, path = f"arm_defaults.{key}", ("arm_defaults", key)
     try:
-        age_us = duration_us("arm_defaults.pending_max_age", defaults.pending_max_age)
+        found_us = duration_us(name, text)
     except SettingsError as error:
         yield Fault(path, str(error))
         return
-    if age_us > AGE_MOST_US:
-        yield Fault(path, f"arm_defaults.pending_max_age: {defaults.pending_max_age} is more than 365d")
+    if found_us > most_us:
+        yield Fault(path, f"{name}: {text} is more than {most}")
+
+
+def _idle_faults(path: KeyPath, arm: ArmSettings) -> Iterator[Fault]:
+    if not arm.idle_modes:
+        yield Fault((*path, "idle_modes"), f"arm {arm.id}: idle_modes: at least one control mode is needed")
+    for index, name in enumerate(arm.idle_modes):
+        within: KeyPath = (*path, "idle_modes", index)
+        yield from _chosen(within, f"arm {arm.id}: idle_modes", name, MODES)
+        if name in arm.idle_modes[:index]:
+            yield Fault(within, f"arm {arm.id}: idle_modes: {name} stands there twice")
 
 
 def _arm_faults(settings: Settings) -> Iterator[Fault]:
@@ -141,6 +158,7 @@ def _arm_faults(settings: Settings) -> Iterator[Fault]:
         yield from _chosen((*path, "drift"), f"arm {arm.id}: drift", arm.drift, DRIFTS)
         loosest = arm.checks.loosest
         yield from _chosen((*path, "checks", "loosest"), f"arm {arm.id}: checks.loosest", loosest, CHECK_MODES)
+        yield from _idle_faults(path, arm)
         yield from _cap_faults(path, arm)
 
 

@@ -8,6 +8,7 @@ import msgspec
 from broker.tls import TlsFiles
 from handlers.rpc.row import Right
 from schema.arms import Authority
+from schema.enums import ControlMode
 from schema.intrinsic import DynamicLimitsCheckMode
 
 CHECK_MODES = tuple(mode.name for mode in DynamicLimitsCheckMode if mode)
@@ -18,6 +19,7 @@ ANYBODY = "*"
 LONGEST_LATENCY_MS = 60_000
 REAPPLY = "reapply"
 MQTT_CLIENTS = ("own", "mqttium")
+MODES = tuple(mode.name for mode in ControlMode if mode)
 DRIFTS = ("report", REAPPLY)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LARGEST_PORT = 65_535
@@ -141,15 +143,24 @@ class LockSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What holds for every arm: unsettled changes at most, and how old a loosening may be when its arm returns."""
+    """What holds for every arm: unsettled changes at most, and how old a loosening may be when its arm returns.
+
+    `idle_for`: how long an arm has to be idle before a change that waits for it goes out.
+    """
 
     queue: int = 256
     pending_max_age: str = "15min"
+    idle_for: str = "2s"
 
     @property
     def pending_max_age_us(self) -> int:
         """The age in µs."""
         return duration_us("arm_defaults.pending_max_age", self.pending_max_age)
+
+    @property
+    def idle_for_us(self) -> int:
+        """The time in µs."""
+        return duration_us("arm_defaults.idle_for", self.idle_for)
 
 
 class ArmChecks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,6 +190,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: ArmChecks = ArmChecks()
     drift: str = "report"
     """What comes of changes by other writers: `report` tells of them, `reapply` undoes what they loosened."""
+    idle_modes: tuple[str, ...] = (ControlMode.IDLE.name,)
+    """The control modes in which it may be idle."""
     was: str = ""
     """The id that it had before: what the service knows under that one counts under this."""
 

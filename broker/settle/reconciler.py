@@ -15,7 +15,7 @@ from broker.settle.queues import Queues
 from broker.settle.slices import Slices
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.items.settling import equal
-from schema.arms import Description, Slot
+from schema.arms import Activity, Description, Slot
 from schema.backoff import Backoff
 from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author
@@ -85,13 +85,14 @@ class Reconciler:
 
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state
-        session.told_ready = link.ready
+        session.told_ready, session.told_activity = link.ready, link.activity
         if link.online:
             session.back.set()
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return
         if (state.online, state.ready) == (link.online, link.ready):
+            self._set_activity(session)
             return
         self._set_presence(session, online=link.online, ready=link.ready and not state.held)
         log.info("arm_link", arm=session.arm, online=link.online, ready=link.ready, why=link.why)
@@ -181,7 +182,7 @@ class Reconciler:
         try:
             async with self._contacts:
                 if connect:
-                    session.told_ready = True
+                    session.told_ready, session.told_activity = True, Activity.UNKNOWN
                     description = await session.adapter.connect()
                 snapshot = await session.adapter.read_all()
         except ArmError as error:
@@ -260,7 +261,14 @@ class Reconciler:
         if (state.online, state.ready) != (online, ready) or not session.since_us:
             session.since_us = self._ledger.clock.now_us()
         state.online, state.ready = online, ready
+        state.activity = session.told_activity if online else Activity.UNKNOWN
         self._documents.mark(session, "presence")
+
+    def _set_activity(self, session: ArmSession) -> None:
+        """The arm does something else, and takes changes or none as before."""
+        if session.state.online and session.state.activity is not session.told_activity:
+            session.state.activity = session.told_activity
+            self._documents.mark(session, "presence")
 
     def _retry_later(self, session: ArmSession) -> None:
         """Reach the arm again after a while, longer each time."""

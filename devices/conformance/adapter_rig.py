@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from devices.adapter import ArmAdapter, ArmFleet, DeviceBus, FaultyArm, FleetContext, Setting
 from devices.adapter_class import AdapterClass
 from devices.conformance.rig import CannotInjectError, Heard, Traits
@@ -29,7 +31,7 @@ class AdapterRig:
         options: Mapping[str, Setting] | None = None,
         bus: DeviceBus | None = None,
     ) -> None:
-        self.traits = traits
+        self.traits = msgspec.structs.replace(traits, activities=adapter.about.activities)
         self.heard = Heard()
         self._adapter = adapter
         self._context = FleetContext(directory) if bus is None else FleetContext(directory, bus)

@@ -17,7 +17,7 @@ from devices.conformance.steps import (
     expect_timeout,
     reach,
 )
-from schema.arms import Fault
+from schema.arms import Activity, Fault
 from schema.messages import Message
 
 FLAPS = 5
@@ -248,20 +248,53 @@ async def moves(rig: Rig) -> None:
     await rig.inject(Fault("moving"))
     not_ready = "LinkState(online=True, ready=False)"
     within_s = rig.traits.told_within_s
-    await rig.heard.until(
-        lambda heard: [(link.online, link.ready) for link in heard.links[-1:]] == [(True, False)], within_s, not_ready
-    )
+    await rig.heard.until(_is_not_ready, within_s, not_ready)
     expect(rig.heard.links[-1].why, "told as not ready without a reason")
+    _expect_activity(rig, Activity.MOVING, Activity.LOCAL)
     await expect_refusal(rig.arm.write(commands.set(slot, example.value)), "a write while moving")
     await expect_read(rig, before)
     told = len(rig.heard.links)
     await rig.arm.connect()
     await rig.heard.until(lambda heard: len(heard.links) > told, within_s, f"{not_ready} at connect")
     expect(not rig.heard.links[-1].ready, "told as ready at connect")
+    _expect_activity(rig, Activity.MOVING, Activity.LOCAL)
     await rig.inject(Fault("none"))
     await rig.heard.until(lambda heard: heard.links[-1].ready, rig.traits.told_within_s, "LinkState(ready=True)")
+    _expect_rest(rig)
     await rig.arm.write(commands.set(slot, example.value))
     await expect_read(rig, example.value)
+
+
+async def breaks_down(rig: Rig) -> None:
+    """An arm in fault is told as not ready and, where its adapter can tell, as in fault; reads are answered."""
+    before = await rig.arm.read(rig.traits.slot)
+    await rig.inject(Fault("fault"))
+    within_s = rig.traits.told_within_s
+    await rig.heard.until(_is_not_ready, within_s, "LinkState(online=True, ready=False)")
+    expect(rig.heard.links[-1].why, "told as not ready without a reason")
+    _expect_activity(rig, Activity.FAULT)
+    await expect_read(rig, before)
+    await end_faults(rig)
+    await rig.heard.until(lambda heard: heard.links[-1].ready, rig.traits.back_within_s, "LinkState(ready=True)")
+    _expect_rest(rig)
+
+
+def _is_not_ready(heard: Heard) -> bool:
+    """Whether the arm was told last to be there and to take no change."""
+    return [(link.online, link.ready) for link in heard.links[-1:]] == [(True, False)]
+
+
+def _expect_activity(rig: Rig, *wanted: Activity) -> None:
+    """What the arm was told last to do is one of these, as far as its adapter says that it can tell them."""
+    told, known = rig.heard.links[-1].activity, rig.traits.activities.intersection(wanted)
+    text = f"told as {told.value} instead of {' or '.join(one.value for one in wanted)}"
+    expect(told in (known or {Activity.UNKNOWN}), text)
+
+
+def _expect_rest(rig: Rig) -> None:
+    """The arm, which is ready, was told last to be idle, or it cannot be known."""
+    told = rig.heard.links[-1].activity
+    expect(told in (Activity.IDLE, Activity.UNKNOWN), f"told as {told.value} instead of idle")
 
 
 async def shuts_down_during_a_write(rig: Rig) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from devices.adapter import ArmAdapter, ArmChange, LinkState, Notice
-from schema.arms import Fault, Slot
+from schema.arms import Activity, Fault, Slot
 from schema.messages import Message
 
 
@@ -51,6 +51,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """A value that the arm keeps rounded, within its resolution."""
     clamped: tuple[Slot, Message] | None = None
     """A value that the arm takes half of while it is told to clamp; half of it is not what the arm holds at first."""
+    activities: frozenset[Activity] = frozenset()
+    """What the adapter says that it can tell of what the arm does; `AdapterRig` fills it in."""
     cannot: Mapping[str, str] = {}
     """Why it cannot have a behaviour: by what the behaviour needs (`Behaviour.needs`), or by the behaviour's name."""
     told_within_s: float = 2.0

@@ -45,6 +45,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "other serial number": Behaviour(disturbed.tells_another_serial_number, ("swap_serial",)),
     "reboot with old config": Behaviour(disturbed.reboots_with_old_values, ("reboot",)),
     "moving or local control": Behaviour(disturbed.moves, ("moving",)),
+    "in fault": Behaviour(disturbed.breaks_down, ("fault",)),
     "older command refused": Behaviour(fencing.refuses_older_commands),
     "same command answered": Behaviour(fencing.answers_the_same_command_again, ("foreign_change",)),
     "same reset answered": Behaviour(fencing.answers_the_same_reset_again, ("reset", "foreign_change")),

@@ -21,6 +21,7 @@ from devices.adapter import (
 from devices.adapter_class import AdapterAbout
 from devices.fence import Fence
 from devices.kinova_methods import CONTROL_CONFIG_METHODS
+from devices.kortex.arm_state import ACTIVITIES
 from devices.kortex.calls import MODE_SLOT, RESETTERS, SETTERS
 from devices.kortex.description import describe
 from devices.kortex.events import Events
@@ -60,6 +61,7 @@ class KortexArm:
         items=KINOVA_ITEMS,
         deadlines=Deadlines(connect_s=10.0, read_s=READ_S),
         resolution_rad=RESOLUTION_RAD,
+        activities=frozenset(ACTIVITIES.values()),
     )
 
     def __init__(self, name: str, model: KinovaModel, options: KortexOptions, python: str, fence: Fence) -> None:

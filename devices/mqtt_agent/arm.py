@@ -27,7 +27,7 @@ from devices.mqtt_agent.reports import read_report
 from devices.mqtt_agent.sessions import Sessions
 from devices.mqtt_agent.values import fits, from_value, require_slot
 from devices.refusals import refused
-from schema.arms import Description, Slot, Verb
+from schema.arms import Activity, Description, Slot, Verb
 from schema.items import KINOVA_ITEMS
 from schema.messages import Message
 
@@ -93,7 +93,7 @@ class MqttAgentArm:
         except ArmRefusedError as error:
             raise ArmTimeoutError(f"{self._name} refuses to be read: {error}") from error
         self._told_online = True
-        if self._current is not None and not self._current.ready:
+        if (now := self._current) is not None and (not now.ready or now.activity is not Activity.UNKNOWN):
             self._tell_readiness()
         return msgspec.structs.replace(birth.description, fence=max(birth.description.fence, ack.fence))
 
@@ -213,7 +213,7 @@ class MqttAgentArm:
         if report.change is not None:
             self._tell(report.change)
         if report.ready is not None:
-            self._sessions.born(current._replace(ready=report.ready, why=report.why))
+            self._sessions.born(current._replace(ready=report.ready, why=report.why, activity=report.activity))
             self._settle("")
 
     def _take_garbage(self, leaf: str, why: str) -> None:
@@ -269,13 +269,13 @@ class MqttAgentArm:
         self.methods, self.resolution_rad = birth.methods, birth.resolution_rad
         if before is None and self._told_online is False:
             self._told_online = True
-            self._tell(LinkState(online=True, ready=birth.ready, why=birth.why))
-        elif before is not None and (before.ready, before.why) != (birth.ready, birth.why):
+            self._tell_readiness()
+        elif before is not None and _doing(before) != _doing(birth):
             self._tell_readiness()
 
     def _tell_readiness(self) -> None:
         if self._current is not None and self._told_online:
-            self._tell(LinkState(online=True, ready=self._current.ready, why=self._current.why))
+            self._tell(LinkState(True, *_doing(self._current)))
 
     def _reread(self, why: str) -> None:
         """Have everything read again, not too often."""
@@ -292,3 +292,8 @@ class MqttAgentArm:
     def _tell(self, notice: Notice) -> None:
         if self._sink is not None:
             self._sink(notice)
+
+
+def _doing(birth: Birth) -> tuple[bool, str, Activity]:
+    """Whether an arm takes changes, why not, and what it does."""
+    return birth.ready, birth.why, birth.activity

@@ -11,11 +11,12 @@ from devices.mqtt_agent.documents import (
     Number0,
     UnreadableError,
     Words,
+    activity_of,
     cut,
     read_document,
     write_document,
 )
-from schema.arms import Description, JointInfo
+from schema.arms import Activity, Description, JointInfo
 from schema.enums import ControlMode
 from schema.floats import as_float32
 from schema.items import KINOVA_ITEMS
@@ -61,6 +62,7 @@ class _Birth(msgspec.Struct):
     fence: tuple[Number0, Number0]
     ready: bool
     why: Words = ""
+    activity: Name = Activity.UNKNOWN.value
     at: Words = ""
 
 
@@ -77,15 +79,16 @@ class Birth(NamedTuple):
     resolution_rad: float
     ready: bool
     why: str
+    activity: Activity = Activity.UNKNOWN
 
     def same_arm(self, other: "Birth") -> bool:
-        """Whether two births of a session differ in nothing but readiness and the fence."""
+        """Whether two births of a session differ in nothing but readiness, activity and the fence."""
         return _bare(self) == _bare(other)
 
 
 def _bare(birth: Birth) -> Birth:
     description = msgspec.structs.replace(birth.description, fence=(0, 0))
-    return birth._replace(description=description, ready=True, why="")
+    return birth._replace(description=description, ready=True, why="", activity=Activity.UNKNOWN)
 
 
 def read_birth(payload: bytes) -> Birth:
@@ -110,7 +113,8 @@ def read_birth(payload: bytes) -> Birth:
         fence=given.fence,
     )
     methods = AGENT_METHODS.intersection(given.methods)
-    return Birth(given.session, description, methods, given.resolution_rad, given.ready, cut(given.why))
+    activity = activity_of(given.activity)
+    return Birth(given.session, description, methods, given.resolution_rad, given.ready, cut(given.why), activity)
 
 
 def _hard_limits(given: _Birth) -> KinematicLimits:
@@ -146,6 +150,7 @@ def write_birth(birth: Birth, at: str) -> bytes:
         "fence": list(description.fence),
         "ready": birth.ready,
         "why": birth.why or None,
+        "activity": birth.activity if birth.activity is not Activity.UNKNOWN else None,
         "at": at,
     }
     return write_document(document)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from schema.arms import Activity
 from schema.codecs.faults import FaultError
 from schema.codecs.json_codec import decode_json
 
@@ -24,6 +25,7 @@ Words = Annotated[str, msgspec.Meta(max_length=1_000)]
 """A text for people, before it is cut."""
 
 T = TypeVar("T")
+_ACTIVITIES = {activity.value: activity for activity in Activity}
 
 
 class UnreadableError(Exception):
@@ -63,6 +65,11 @@ def read_document(payload: bytes, record: type[T]) -> T:
         UnreadableError: too large, no JSON object, or a field is missing or wrong.
     """
     return as_record(read_plain(payload), record)
+
+
+def activity_of(word: str) -> Activity:
+    """What an arm says that it does; words of a newer protocol say nothing to this version."""
+    return _ACTIVITIES.get(word, Activity.UNKNOWN)
 
 
 _ENCODE = msgspec.json.Encoder().encode

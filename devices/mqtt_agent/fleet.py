@@ -8,6 +8,7 @@ from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.mqtt_agent.arm import MqttAgentArm
 from devices.mqtt_agent.birth import AGENT_METHODS
 from devices.options import read_options
+from schema.arms import Activity
 from schema.items import KINOVA_ITEMS
 
 
@@ -18,6 +19,7 @@ class MqttAgents:
         purpose="arms whose own agent speaks MQTT, as docs/agent_protocol.md says",
         methods=AGENT_METHODS,
         items=KINOVA_ITEMS,
+        activities=frozenset(Activity) - {Activity.UNKNOWN},
     )
 
     @classmethod

@@ -4,10 +4,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from devices.adapter import ArmChange
-from devices.mqtt_agent.documents import Name, Number, UnreadableError, Words, cut, read_document, write_document
+from devices.adapter import ArmChange, LinkState
+from devices.mqtt_agent.documents import (
+    Name,
+    Number,
+    UnreadableError,
+    Words,
+    activity_of,
+    cut,
+    read_document,
+    write_document,
+)
 from devices.mqtt_agent.values import slot_of
-from schema.arms import Slot
+from schema.arms import Activity, Slot
 from schema.enums import ControlConfigurationEvent
 from schema.events import CONTROL_MODE_CHANGED
 from schema.items import ITEMS, KINOVA_ITEMS, slot_name
@@ -19,13 +28,14 @@ _ITEM_EVENTS = frozenset(ITEMS[key].event_name for key in KINOVA_ITEMS)
 
 
 class Report(NamedTuple):
-    """One report: a change, a new readiness, or both."""
+    """One report: a change, a new readiness, or both; `activity` goes with the readiness."""
 
     session: int
     n: int
     change: ArmChange | None
     ready: bool | None
     why: str
+    activity: Activity = Activity.UNKNOWN
 
 
 class _Report(msgspec.Struct):
@@ -38,6 +48,7 @@ class _Report(msgspec.Struct):
     connection: Words = ""
     ready: bool | None = None
     why: Words = ""
+    activity: Name = Activity.UNKNOWN.value
 
 
 def read_report(payload: bytes) -> Report:
@@ -50,7 +61,7 @@ def read_report(payload: bytes) -> Report:
     if given.event is None and given.ready is None:
         raise UnreadableError("neither event nor ready")
     change = None if given.event is None else _change(given.event, given)
-    return Report(given.session, given.n, change, given.ready, cut(given.why))
+    return Report(given.session, given.n, change, given.ready, cut(given.why), activity_of(given.activity))
 
 
 def _change(event: str, given: _Report) -> ArmChange:
@@ -74,6 +85,9 @@ def write_change(session: int, n: int, change: ArmChange) -> bytes:
     return write_document({**document, "ours": change.ours, "connection": change.connection or None})
 
 
-def write_readiness(session: int, n: int, *, ready: bool, why: str) -> bytes:
-    """The report that the arm takes changes from now on, or does not."""
-    return write_document({"session": session, "n": n, "ready": ready, "why": why or None})
+def write_readiness(session: int, n: int, link: LinkState) -> bytes:
+    """The report that the arm takes changes from now on, or does not, and what it does."""
+    activity = link.activity if link.activity is not Activity.UNKNOWN else None
+    return write_document(
+        {"session": session, "n": n, "ready": link.ready, "why": link.why or None, "activity": activity}
+    )

@@ -24,13 +24,13 @@ from devices.adapter_class import AdapterAbout, AdapterOptions
 from devices.kinova_methods import CONTROL_CONFIG_METHODS
 from devices.options import read_options
 from devices.refusals import refused
-from devices.simulated.faults import AWAY, FaultName, Faults
+from devices.simulated.faults import AWAY, BUSY, FaultName, Faults
 from devices.simulated.firmware import EVERY_SLOT, Firmware
 from devices.simulated.link import SimulatedLink, Sleep
 from devices.simulated.numbers import RESOLUTION_RAD
 from devices.simulated.store import SimulatedStore
 from limits.kinova_models import MODELS
-from schema.arms import Description, Fault, Slot
+from schema.arms import Activity, Description, Fault, Slot
 from schema.items import KINOVA_ITEMS
 from schema.messages import Message
 
@@ -73,6 +73,7 @@ class SimulatedArm:
         items=items,
         deadlines=deadlines,
         resolution_rad=resolution_rad,
+        activities=frozenset({Activity.IDLE, Activity.MOVING, Activity.LOCAL, Activity.FAULT}),
         authority="control",
         rig="devices.simulated.rig:make",
     )
@@ -110,8 +111,7 @@ class SimulatedArm:
             raise ArmAwayError("the link is down")
         self._connected = True
         self._link.set_online(True)
-        if self._firmware.moving:
-            self._tell_link("moving")
+        self._tell_link(self._firmware.busy)
         return await self._link.call(self._firmware.describe, self.deadlines.connect_s, changes=False)
 
     async def read_all(self) -> Snapshot:
@@ -193,22 +193,23 @@ class SimulatedArm:
         self._link.set_hung(faults.get(FaultName.HANG) is not None)
         self._link.garble = faults.get(FaultName.GARBAGE) is not None
         self._firmware.clamp = faults.get(FaultName.CLAMP) is not None
-        moving = faults.get(FaultName.MOVING) is not None
+        busy = faults.first(BUSY) or ""
         away = faults.first(AWAY)
         online = self._connected and away is None
-        if (online, moving) == (self._link.online, self._firmware.moving):
+        if (online, busy) == (self._link.online, self._firmware.busy):
             return
-        self._firmware.moving = moving
+        self._firmware.busy = busy
         self._link.set_online(online)
         if self._connected:
-            self._tell_link(away or ("moving" if moving else ""))
+            self._tell_link(away or busy)
 
     def _tell_link(self, fault: str) -> None:
         """Tell how the link is, and the fault that is the reason."""
         if self._sink is not None:
-            online = self._link.online
-            ready = online and not self._firmware.moving
-            self._sink(LinkState(online, ready, f"simulated fault: {fault}" if fault else ""))
+            online, busy = self._link.online, self._firmware.busy
+            activity = Activity(busy or Activity.IDLE) if online else Activity.UNKNOWN
+            why = f"simulated fault: {fault}" if fault else ""
+            self._sink(LinkState(online, online and not busy, why, activity))
 
 
 class SimulatedFleet:

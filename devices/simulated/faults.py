@@ -9,7 +9,7 @@ from schema.arms import Fault
 
 
 class FaultName(enum.StrEnum):
-    """What a simulated arm can be told; the last two are no lasting fault."""
+    """What a simulated arm can be told; the last four are no lasting fault."""
 
     REFUSE = "refuse"
     DELAY = "delay"
@@ -19,6 +19,8 @@ class FaultName(enum.StrEnum):
     GARBAGE = "garbage"
     CLAMP = "clamp"
     MOVING = "moving"
+    LOCAL = "local"
+    FAULT = "fault"
     REBOOT = "reboot"
     SWAP_SERIAL = "swap_serial"
     FOREIGN_CHANGE = "foreign_change"
@@ -27,6 +29,8 @@ class FaultName(enum.StrEnum):
 
 AWAY = (FaultName.OFFLINE, FaultName.REBOOT, FaultName.SWAP_SERIAL)
 """The faults in which the link is down."""
+BUSY = (FaultName.FAULT, FaultName.LOCAL, FaultName.MOVING)
+"""The faults in which the arm takes no change, those that count more first; each is what it does then."""
 
 
 class Faults:

@@ -16,7 +16,12 @@ FIRMWARE = "simulated Gen3 1"
 EVERY_SLOT: Slot = ("", 0)
 """Given to `Firmware.refuse`: every slot."""
 
-_MOVING: tuple[int, int, str] = (3, 18, "ROBOT_MOVEMENT_IN_PROGRESS")
+_BUSY: dict[str, tuple[int, int, str]] = {
+    "moving": (3, 18, "ROBOT_MOVEMENT_IN_PROGRESS"),
+    "local": (3, 51, "DEVICE_NOT_READY"),
+    "fault": (3, 51, "DEVICE_NOT_READY"),
+}
+"""What refuses a command, by what keeps the arm from taking it."""
 _NVRAM_WRITE_FAIL: tuple[int, int, str] = (3, 134, "NVRAM_WRITE_FAIL")
 _NOTES = (
     "a simulated arm: figures of public documents, not read from a real one",
@@ -36,7 +41,7 @@ class Firmware:
     """One simulated arm of a model, remembered in a store.
 
     `tell` is called for each accepted set and reset, also when nothing changed. `refuse` may name a slot (mode 0: all
-    modes of the item) whose commands are refused, or EVERY_SLOT; while `moving` all are. With `clamp` the arm takes
+    modes of the item) whose commands are refused, or EVERY_SLOT; while it is `busy` all are. With `clamp` the arm takes
     half of each bound that it is sent, and other items as they are. The serial number is made of `first_name` if
     there is one.
     """
@@ -46,7 +51,7 @@ class Firmware:
     ) -> None:
         self.model = model
         self.refuse: Slot | None = None
-        self.moving = False
+        self.busy = ""
         self.clamp = False
         self._first_name = first_name or arm
         self._store = store
@@ -155,8 +160,8 @@ class Firmware:
         cell = self._cells.get(slot) or self._cell(slot)
         if self.refuse is not None and self.refuse in (EVERY_SLOT, slot, (slot[0], 0)):
             raise refused("METHOD_FAILED", "simulated fault: refuse")
-        if self.moving:
-            raise ArmRefusedError(*_MOVING, "simulated fault: moving")
+        if self.busy:
+            raise ArmRefusedError(*_BUSY[self.busy], f"simulated fault: {self.busy}")
         if command.verb is Verb.SET:
             return cell, _taken(cell, slot, command.value, half=self.clamp and ITEMS[slot[0]].order is Order.UPPER)
         if not cell.resettable:

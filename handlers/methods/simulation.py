@@ -25,6 +25,8 @@ FAULTS = (
     "reboot",
     "swap_serial",
     "moving",
+    "local",
+    "fault",
     "none",
 )
 LONGEST_MS = 24 * 3600 * 1000

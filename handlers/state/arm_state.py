@@ -8,7 +8,8 @@ import msgspec
 from handlers.state.limit_sources import LimitSources
 from handlers.state.overrides import Overrides
 from handlers.state.provenance import Setter
-from schema.arms import Authority, Description, Slot
+from schema.arms import Activity, Authority, Description, Slot
+from schema.enums import ControlMode
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -65,6 +66,10 @@ class ArmState:
     resolution_rad: float
     arm_items: frozenset[str] = frozenset()
     """Keys of the items whose values the arm itself holds."""
+    activities: frozenset[Activity] = frozenset()
+    """What its adapter can tell of what it does."""
+    idle_modes: frozenset[int] = frozenset({ControlMode.IDLE})
+    """The control modes in which it may be idle."""
     model: str = ""
     """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False
@@ -80,6 +85,8 @@ class ArmState:
     adopted: bool = False
     online: bool = False
     ready: bool = False
+    activity: Activity = Activity.UNKNOWN
+    """What it does, as far as its adapter tells; UNKNOWN while it is not online."""
     held: str = ""
     """Why the arm is held; empty when it is not."""
     damaged: bool = False

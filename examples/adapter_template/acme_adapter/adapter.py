@@ -9,6 +9,7 @@ from msgspec import Meta
 from acme_adapter.lines import LineLink
 from acme_adapter.values import METHODS, SLOTS, VALUES
 from armbroker.adapters import (
+    Activity,
     AdapterAbout,
     AdapterOptions,
     ArmChange,
@@ -38,6 +39,9 @@ REASONS = {
 }
 """Kinova's name for each reason of the arm; METHOD_FAILED for others."""
 
+ACTIVITIES = {"ready": Activity.IDLE, "moving": Activity.MOVING}
+"""What the arm does in each of the states that it tells."""
+
 _WORDS_OF_WHO = 4
 """At least: model, serial number, firmware and the speed of one joint."""
 
@@ -62,6 +66,7 @@ class AcmeArm:
         methods=methods,
         items=items,
         deadlines=deadlines,
+        activities=frozenset(ACTIVITIES.values()),
         rig="acme_adapter.rig:make",
     )
 
@@ -146,8 +151,8 @@ class AcmeArm:
         """What the arm says unasked; what it does not know of is passed over."""
         match words:
             case ["state", state]:
-                ready = state == "ready"
-                self._tell(LinkState(online=True, ready=ready, why="" if ready else "the arm moves"))
+                ready, activity = state == "ready", ACTIVITIES.get(state, Activity.UNKNOWN)
+                self._tell(LinkState(online=True, ready=ready, why="" if ready else "the arm moves", activity=activity))
             case [name] if name in SLOTS:
                 self._tell(ArmChange(event=0, slot=SLOTS[name], ours=False))
 

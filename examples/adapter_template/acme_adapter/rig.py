@@ -41,6 +41,7 @@ TRAITS = Traits(
     resettable=frozenset({"payload_information", "gravity_vector", "twist_linear_soft_limit"}),
     cannot={
         "rounded": "an Acme arm keeps no angles",
+        "fault": "an Acme arm tells of no fault",
         "clamp": "an Acme arm takes a value as it is, or refuses it",
     },
 )

@@ -174,6 +174,8 @@ async def test_readiness_is_reported_and_said_in_the_birth(bench: Bench) -> None
     assert [(each["n"], each["ready"]) for each in bench.documents("report")] == [(1, False), (2, True)]
     assert [each["ready"] for each in bench.documents("birth")] == [True, False, True]
     assert bench.documents("birth")[1]["why"]
+    assert [each["activity"] for each in bench.documents("report")] == ["moving", "idle"]
+    assert [each["activity"] for each in bench.documents("birth")] == ["idle", "moving", "idle"]
 
 
 async def test_a_foreign_change_is_reported(bench: Bench) -> None:

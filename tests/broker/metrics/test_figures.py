@@ -60,6 +60,10 @@ async def pending(plant: Plant) -> None:
     await plant.turn(30.0)
 
 
+async def faulty(plant: Plant) -> None:
+    await plant.fault("r1", "fault")
+
+
 async def in_the_queue(plant: Plant) -> None:
     await plant.fault("r1", "delay", delay_ms=900)
     for limit in (0.1, 0.11, 0.12):
@@ -157,6 +161,7 @@ HAPPENINGS: dict[str, tuple[Happening, Labels, float]] = {
     "oldest_unsettled_seconds": (pending, (), 29),
     "arm_queue_longest": (in_the_queue, (), 3),
     "arms": (offline, ("offline", "control"), 1),
+    "arms_online": (faulty, ("fault",), 1),
     "arms_drifted": (foreign, (), 1),
     "commit_seconds": (change, (), 1),
     "store_bytes": (change, ("wal",), 1),

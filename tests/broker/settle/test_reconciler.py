@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from broker.arms.jobs import ContactJob, FollowJob
-from devices.adapter import ArmChange
-from schema.arms import Fault
+from devices.adapter import ArmChange, LinkState
+from schema.arms import Activity, Fault
 from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.messages import TwistLinearSoftLimit
 from tests.virtual_plant import Plant, play
@@ -123,6 +123,37 @@ def test_an_arm_that_moves_is_not_ready_until_it_says_so_also_over_a_reconnect(t
         await presence(online=True, ready=False, after=after)
         await plant.turn(60.0)
         assert (plant.session().state.online, plant.session().state.ready) == (True, False)
+
+    play(tmp_path, scenario)
+
+
+def test_presence_says_what_an_arm_does_as_far_as_it_is_known(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        async def presence(activity: str, after: int) -> None:
+            await plant.document("state/r1/presence", lambda each: each["activity"] == activity, after)
+
+        assert plant.session().state.activity is Activity.IDLE
+        for fault, activity in (
+            ("moving", "moving"),
+            ("local", "local"),
+            ("fault", "fault"),
+            ("offline", "unknown"),
+            ("none", "idle"),
+        ):
+            after = len(plant.link.published)
+            await plant.fault("r1", fault)
+            await presence(activity, after)
+
+    play(tmp_path, scenario)
+
+
+def test_an_arm_that_begins_to_move_and_still_takes_changes_says_so(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        session = plant.session()
+        since = session.since_us
+        plant.service._reconciler.on_notice(session, LinkState(online=True, ready=True, activity=Activity.MOVING))
+        await plant.document("state/r1/presence", lambda each: (each["activity"], each["ready"]) == ("moving", True))
+        assert session.since_us == since
 
     play(tmp_path, scenario)
 

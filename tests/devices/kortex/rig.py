@@ -13,8 +13,8 @@ from schema.arms import Fault
 from tests.devices.kortex.plant import ArmProcess
 
 TRAITS = msgspec.structs.replace(KINOVA, told_within_s=5.0)
-_NAMES = {"moving": "state"}
-_MORE = {"moving": {"state": 8}}
+_NAMES = {"moving": "state", "fault": "state"}
+_MORE = {"moving": {"state": 8}, "fault": {"state": 4}}
 
 
 class KortexRig(AdapterRig):

@@ -19,7 +19,7 @@ from devices.adapter import (
 )
 from devices.mqtt_agent import MqttAgentArm
 from devices.mqtt_agent.arm import MESSAGES_MOST, UNHEARD_S
-from schema.arms import Slot, Verb
+from schema.arms import Activity, Slot, Verb
 from schema.enums import ControlMode
 from schema.messages import GravityVector, JointSpeedSoftLimits, Message, TwistLinearSoftLimit
 from tests.devices.mqtt_agent.memory_bus import MemoryBus
@@ -379,6 +379,15 @@ async def test_readiness_is_told_by_report_and_by_birth() -> None:
     bench.say("birth", birth(ready=False, why="moving"))
     bench.say("birth", birth())
     assert bench.notices == [LinkState(online=True, ready=False, why="moving"), LinkState(online=True, ready=True)]
+
+
+async def test_what_an_arm_does_is_told_at_each_connect_by_report_and_by_birth() -> None:
+    bench = await Bench().connected(activity="idle")
+    bench.say("report", {"session": 1, "n": 1, "ready": True, "activity": "moving"})
+    bench.say("birth", birth(activity="moving"))
+    bench.say("birth", birth())
+    assert [link.activity for link in bench.links] == [Activity.IDLE, Activity.MOVING, Activity.UNKNOWN]
+    assert all(link.ready for link in bench.links)
 
 
 async def test_an_arm_that_is_not_ready_is_told_so_at_each_connect() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from devices.mqtt_agent.birth import read_birth, read_death, write_birth, write_death
 from devices.mqtt_agent.documents import NUMBER_MOST, PAYLOAD_MOST, UnreadableError, write_document
+from schema.arms import Activity
 from tests.devices.mqtt_agent.messages import birth
 
 
@@ -24,6 +25,16 @@ def test_what_a_newer_agent_says_beside_it_is_left_out() -> None:
     read = read_birth(write_document(newer))
     assert read.methods == {"GetGravityVector"}
     assert len(read.description.modes_settable) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "read"), [("moving", Activity.MOVING), ("unknown", Activity.UNKNOWN), ("dancing", Activity.UNKNOWN)]
+)
+def test_what_an_arm_does_may_be_said(said: str, read: Activity) -> None:
+    first = read_birth(write_document(birth(activity=said)))
+    assert first.activity is read
+    assert read_birth(write_birth(first, "")) == first
+    assert read_birth(write_document(birth())).activity is Activity.UNKNOWN
 
 
 def test_a_text_for_people_is_cut() -> None:
@@ -55,6 +66,8 @@ BAD: list[dict[str, Any]] = [
     {"fence": [-1, 0]},
     {"ready": "yes"},
     {"why": "x" * 1001},
+    {"activity": 3},
+    {"activity": ""},
 ]
 
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from devices.adapter import ArmChange, Command, LinkState, Notice
 from devices.simulated import SimulatedArm, SimulatedFleet, SimulatedStore
-from schema.arms import Fault, Slot, Verb
+from schema.arms import Description, Fault, Slot, Verb
 from schema.messages import Message
 
 EPOCH = 7
 
 
 class Bench:
-    """A `gen3_7dof` with the usual latency; `notices` is what it told since it was opened."""
+    """A `gen3_7dof` with the usual latency; `notices` is what it told since `connect`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -30,7 +30,13 @@ class Bench:
     async def reopen(self) -> None:
         await self.close()
         self._open()
-        await self.arm.connect()
+        await self.connect()
+
+    async def connect(self) -> Description:
+        """Connect the arm, and forget what it told of that."""
+        description = await self.arm.connect()
+        self.notices.clear()
+        return description
 
     async def close(self) -> None:
         await self.arm.close()

@@ -12,6 +12,6 @@ from tests.devices.simulated.bench import Bench
 async def rig(tmp_path: Path) -> AsyncIterator[Bench]:
     """A `gen3_7dof` with the usual latency."""
     bench = Bench(tmp_path)
-    await bench.arm.connect()
+    await bench.connect()
     yield bench
     await bench.close()

@@ -16,7 +16,7 @@ from devices.adapter import (
 )
 from devices.simulated.arm import AWAY_MS
 from limits.kinova_models import MODELS
-from schema.arms import Fault, Slot, Verb
+from schema.arms import Activity, Fault, Slot, Verb
 from schema.enums import ControlMode
 from schema.messages import (
     GravityVector,
@@ -34,6 +34,8 @@ GRAVITY: Slot = ("gravity_vector", 0)
 PAYLOAD: Slot = ("payload_information", 0)
 TWIST: Slot = ("twist_linear_soft_limit", 5)
 CARTESIAN = ControlMode.CARTESIAN_TRAJECTORY
+MOVING = LinkState(True, False, "simulated fault: moving", Activity.MOVING)
+IDLE = LinkState(True, True, activity=Activity.IDLE)
 DEFAULT = MODELS["gen3_7dof"].gravity
 
 
@@ -106,10 +108,31 @@ async def test_clamp_leaves_resets_alone(rig: Bench) -> None:
     assert await arm.write(Command(1, 1, Verb.RESET, TWIST, None)) == default
 
 
+@pytest.mark.parametrize("fault", ["local", "fault"])
+async def test_an_arm_in_local_control_or_in_fault_says_so_and_takes_nothing(rig: Bench, fault: str) -> None:
+    arm = rig.arm
+    arm.inject(Fault("moving"))
+    arm.inject(Fault(fault))
+    with pytest.raises(ArmRefusedError) as refusal:
+        await arm.write(set_gravity(1, 2.0))
+    assert (refusal.value.sub_code, refusal.value.name) == (51, "DEVICE_NOT_READY")
+    assert await arm.read(GRAVITY) == DEFAULT
+    arm.inject(Fault("none"))
+    assert rig.notices == [MOVING, LinkState(True, False, f"simulated fault: {fault}", Activity(fault)), IDLE]
+
+
+async def test_an_arm_in_fault_says_so_when_its_link_comes_back(rig: Bench) -> None:
+    rig.arm.inject(Fault("fault"))
+    rig.arm.inject(Fault("offline", for_ms=1_000))
+    await asyncio.sleep(2)
+    told = LinkState(True, False, "simulated fault: fault", Activity.FAULT)
+    assert rig.notices == [told, LinkState(False, False, "simulated fault: offline"), told]
+
+
 async def test_a_moving_arm_refuses_and_answers_reads(rig: Bench) -> None:
     arm = rig.arm
     arm.inject(Fault("moving", for_ms=30_000))
-    assert rig.notices == [LinkState(True, False, "simulated fault: moving")]
+    assert rig.notices == [MOVING]
     for _ in range(2):
         with pytest.raises(ArmRefusedError) as refusal:
             await arm.write(set_gravity(1, 2.0))
@@ -117,9 +140,9 @@ async def test_a_moving_arm_refuses_and_answers_reads(rig: Bench) -> None:
         assert refusal.value.name == "ROBOT_MOVEMENT_IN_PROGRESS"
     assert await arm.read(GRAVITY) == DEFAULT
     await arm.connect()
-    assert rig.notices[1:] == [LinkState(True, False, "simulated fault: moving")]
+    assert rig.notices[1:] == [MOVING]
     await asyncio.sleep(31)
-    assert rig.notices[2:] == [LinkState(True, True)]
+    assert rig.notices[2:] == [IDLE]
     await arm.write(set_gravity(2, 2.0))
     assert await arm.read(GRAVITY) == GravityVector(2.0)
 
@@ -129,7 +152,7 @@ async def test_an_arm_that_moves_when_its_link_comes_back_is_not_ready(rig: Benc
     rig.arm.inject(Fault("moving"))
     await asyncio.sleep(2)
     assert rig.notices[0] == LinkState(False, False, "simulated fault: offline")
-    assert rig.notices[-1] == LinkState(True, False, "simulated fault: moving")
+    assert rig.notices[-1] == MOVING
 
 
 @pytest.mark.parametrize(("for_ms", "away_s"), [(0, AWAY_MS / 1000), (7_000, 7.0)])
@@ -140,7 +163,7 @@ async def test_an_arm_that_begins_anew_is_away_for_a_time(rig: Bench, fault: str
 
     def hear(notice: Notice) -> None:
         rig.notices.append(notice)
-        if notice == LinkState(True, True):
+        if notice == IDLE:
             back.set()
 
     rig.arm.watch(hear)
@@ -222,7 +245,7 @@ async def test_a_swapped_arm_is_another_one_for_good(rig: Bench) -> None:
 async def test_an_arm_whose_memory_cannot_be_written_does_not_begin_anew(rig: Bench) -> None:
     arm, store = rig.arm, rig._fleet._store
     await arm.write(set_gravity(1, 2.0))
-    serial = (await arm.connect()).serial
+    serial = (await rig.connect()).serial
     journal, store._journal = store._journal, os.open("/dev/full", os.O_WRONLY)
     for fault in ("reboot", "swap_serial"):
         with pytest.raises(ArmRefusedError, match="No space left"):

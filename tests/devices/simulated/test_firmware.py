@@ -180,7 +180,7 @@ async def test_an_arm_keeps_values_serial_number_and_fence_over_a_restart(rig: B
     last = Command(8, 1, Verb.RESET, SPEEDS, None)
     default = await rig.arm.write(last)
     await rig.reopen()
-    assert (await rig.arm.connect()).serial == serial
+    assert (await rig.connect()).serial == serial
     assert (await rig.arm.read_all()).items == {**before.items, SPEEDS: default}
     assert await rig.arm.write(last) == default
     with pytest.raises(ArmRefusedError):

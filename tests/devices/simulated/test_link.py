@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from devices.adapter import ArmAwayError, ArmRefusedError, ArmTimeoutError, LinkState
-from schema.arms import Fault, Slot
+from schema.arms import Activity, Fault, Slot
 from schema.enums import ControlMode
 from schema.messages import JointSpeedSoftLimits
 from tests.devices.simulated.bench import Bench, Commands, changes, link_states
@@ -123,7 +123,7 @@ async def test_an_arm_goes_away_and_comes_back(rig: Bench) -> None:
     with pytest.raises(ArmAwayError):
         await rig.arm.write(Commands().set(GRAVITY, FAST))
     await asyncio.sleep(31)
-    assert link_states(rig) == [gone, LinkState(True, True)]
+    assert link_states(rig) == [gone, LinkState(True, True, activity=Activity.IDLE)]
     await rig.arm.connect()
     assert await rig.arm.read(GRAVITY) != FAST
 

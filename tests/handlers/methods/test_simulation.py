@@ -26,7 +26,7 @@ def kind(**params: Any) -> str:
 
 def test_the_faults_are_pinned() -> None:
     lasting = ("refuse", "delay", "hang", "lose_answer", "offline", "foreign_change")
-    assert (*lasting, "garbage", "clamp", "reboot", "swap_serial", "moving", "none") == FAULTS
+    assert (*lasting, "garbage", "clamp", "reboot", "swap_serial", "moving", "local", "fault", "none") == FAULTS
 
 
 def test_an_arm_without_faults_does_not_have_the_method() -> None:
