@@ -7,6 +7,7 @@ import msgspec
 
 from armbroker.board.events import EventLine, event_line
 from armbroker.board.facts import DOCUMENTS, ArmFacts, ArmRow, text
+from armbroker.board.fleet import GROUP_DOCUMENT, GroupRow, PlanRow, group_row, plan_number, plan_row
 from armbroker.client import Resynced, Watched, WatchedDocument, WatchedEvent
 from broker.presence.document import ONLINE, SILENT_S, SvcDocument, silent_for_s
 from schema.codecs.times import format_time
@@ -47,6 +48,18 @@ class RowGone(NamedTuple):
     arm: str
 
 
+class GroupChanged(NamedTuple):
+    """Something is known of a group that was not known before, or it is gone."""
+
+    name: str
+
+
+class PlanChanged(NamedTuple):
+    """The same of a plan."""
+
+    plan: int
+
+
 class EventSeen(NamedTuple):
     """An event, or word that some can be missing."""
 
@@ -61,7 +74,7 @@ class LinkChanged(NamedTuple):
     """The connection is lost, or back."""
 
 
-Change = RowChanged | RowGone | EventSeen | ServicesChanged | LinkChanged
+Change = RowChanged | RowGone | GroupChanged | PlanChanged | EventSeen | ServicesChanged | LinkChanged
 
 
 class _Service:
@@ -91,6 +104,10 @@ class Board:
 
     def __init__(self) -> None:
         self.arms: dict[str, ArmFacts] = {}
+        self.groups: dict[str, GroupRow] = {}
+        self.plans: dict[int, PlanRow] = {}
+        self._seen_in: dict[GroupChanged | PlanChanged, int] = {}
+        """The number of the connection that told last of each group and plan."""
         self.events: deque[EventLine] = deque(maxlen=EVENTS_KEPT)
         self.link = LinkRow(up=True)
         self._services: dict[str, _Service] = {}
@@ -133,6 +150,8 @@ class Board:
             for arm in gone:
                 del self.arms[arm]
             changes += [RowGone(arm) for arm in gone]
+            old = [each for each, connection in self._seen_in.items() if connection != self._connection]
+            changes += [self._forget(each) for each in old]
         return changes
 
     def _found(self, now_s: float) -> list[Change]:
@@ -156,6 +175,8 @@ class Board:
         return EventSeen(line)
 
     def _document(self, arm: str, name: str, document: dict[str, Any] | None) -> list[Change]:
+        if arm.startswith("@"):
+            return self._of_fleet(arm[1:], name, document)
         if name not in DOCUMENTS:
             return []
         facts = self.arms.get(arm)
@@ -170,6 +191,28 @@ class Board:
             facts = self.arms[arm] = ArmFacts(arm)
         facts.seen_in = self._connection
         return [RowChanged(arm)] if facts.take(name, document) else []
+
+    def _of_fleet(self, group: str, name: str, document: dict[str, Any] | None) -> list[Change]:
+        plan = plan_number(name)
+        about = PlanChanged(plan) if plan else GroupChanged(group)
+        if not plan and name != GROUP_DOCUMENT:
+            return []
+        if document is None:
+            return [self._forget(about)] if about in self._seen_in else []
+        self._seen_in[about] = self._connection
+        if plan:
+            before, self.plans[plan] = self.plans.get(plan), plan_row(plan, document)
+            return [about] if before != self.plans[plan] else []
+        was, self.groups[group] = self.groups.get(group), group_row(group, document)
+        return [about] if was != self.groups[group] else []
+
+    def _forget(self, about: GroupChanged | PlanChanged) -> Change:
+        del self._seen_in[about]
+        if isinstance(about, PlanChanged):
+            del self.plans[about.plan]
+        else:
+            del self.groups[about.name]
+        return about
 
     def _service(self, instance: str, document: dict[str, Any] | None, now_s: float, wall_s: float) -> list[Change]:
         if document is None:

@@ -6,6 +6,7 @@ import msgspec
 
 from armbroker.board.facts import ArmFacts, ArmRow, by_text, listed, text
 from armbroker.board.limits import UNKNOWN_MODE, Limit, limits_of, modes_of
+from armbroker.board.overrides import Override, overrides_of
 from armbroker.board.values import Value, values_of
 
 
@@ -34,6 +35,7 @@ class Detail(msgspec.Struct, frozen=True):
     mode: str
     modes: list[str]
     pending: list[Waiting]
+    overrides: list[Override]
     limits: list[Limit]
     values: list[Value]
 
@@ -58,6 +60,7 @@ def detail_of(facts: ArmFacts, mode: str | None = None) -> Detail:
         pending=[
             _waiting(entry) for entry in listed(facts.document("config").get("pending")) if isinstance(entry, dict)
         ],
+        overrides=overrides_of(facts.document("config")),
         limits=limits_of(facts, chosen),
         values=values_of(facts),
     )

@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from armbroker.board.facts import by_text, number, text
+from armbroker.board.facts import by_text, listed, number, table, text
+from armbroker.board.fleet import BAD_OUTCOMES
 
 
 class EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -26,11 +27,14 @@ class EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
     after: Any = None
     reason: str = ""
     kind: str = ""
+    about: str = ""
+    """What it tells of beside a change: an override, a plan, a recipe."""
 
     @property
     def bad(self) -> bool:
         """Whether something was not done."""
-        return self.stage == "refused" or self.event in {"REQUEST_DENIED", "CHANGE_CONTROL_MODE_FAILED", ""}
+        failed = self.event == "PLAN_ENDED" and self.cause in BAD_OUTCOMES
+        return failed or self.stage == "refused" or self.event in {"REQUEST_DENIED", "CHANGE_CONTROL_MODE_FAILED", ""}
 
 
 def event_line(arm: str, event: dict[str, Any]) -> EventLine:
@@ -51,4 +55,19 @@ def event_line(arm: str, event: dict[str, Any]) -> EventLine:
         after=change.get("after"),
         reason=text(event.get("reason")),
         kind=text(event.get("kind")),
+        about=_about(event),
     )
+
+
+def _about(event: dict[str, Any]) -> str:
+    """What the details of an event tell, on one line."""
+    details, plan = table(event.get("details")), number(event.get("plan"))
+    parts = [f"plan {plan}"] if plan else []
+    parts += [text(details.get(name)) for name in ("method", "target", "state")]
+    if text(details.get("name")):
+        parts.append(f"{text(details.get('name'))}@{number(details.get('version'))}")
+    parts.append(", ".join(text(path) for path in listed(details.get("paths"))))
+    if text(event.get("until")):
+        parts.append(f"until {text(event.get('until'))}")
+    parts += [f"{number(each)} {state}" for state, each in table(details.get("counts")).items() if state != "total"]
+    return " ".join(filter(None, parts))

@@ -35,11 +35,23 @@ class ArmRow(msgspec.Struct, frozen=True, omit_defaults=True):
     serial: str = ""
     since: str = ""
     rev: int = 0
+    overrides: int = 0
+    """Changes with an end that are in force, or wait below others."""
+    ends: str = ""
+    """When the first of them ends."""
+    overdue: int = 0
+    """Ends that the arm has not taken."""
+    recipe: str = ""
+    """The recipe that was applied last, `weld@3`."""
+    recipe_drift: int = 0
+    """Values that are not those of it."""
 
     @property
     def calm(self) -> bool:
         """Whether nobody needs to look at it."""
-        return self.presence == "online" and self.ready and not (self.pending or self.drift or self.lock)
+        return (
+            self.presence == "online" and self.ready and not (self.pending or self.drift or self.lock or self.overdue)
+        )
 
 
 class ArmFacts:
@@ -77,7 +89,8 @@ class ArmFacts:
         presence, mode, config = (self.document(name) for name in ("presence", "mode", "config"))
         pending = [entry for entry in listed(config.get("pending")) if isinstance(entry, dict)]
         states = {text(entry.get("state")) for entry in pending}
-        lock = presence.get("hold")
+        lock, recipe = presence.get("hold"), table(config.get("recipe"))
+        overrides = [entry for entry in listed(config.get("overrides")) if isinstance(entry, dict)]
         return ArmRow(
             id=self.arm,
             v=self._seen,
@@ -96,6 +109,11 @@ class ArmFacts:
             serial=text(presence.get("serial")),
             since=text(presence.get("since")),
             rev=max((number(each.get("rev")) for each in self.documents.values()), default=0),
+            overrides=len(overrides),
+            ends=min((text(entry.get("until")) for entry in overrides), default=""),
+            overdue=sum(entry.get("state") == "overdue" for entry in overrides),
+            recipe=f"{text(recipe.get('name'))}@{number(recipe.get('version'))}" if recipe else "",
+            recipe_drift=len(listed(recipe.get("drift"))),
         )
 
 
@@ -112,6 +130,11 @@ def number(value: object) -> int:
 def listed(value: object) -> list[Any]:
     """A list of a document; empty where it is none."""
     return value if isinstance(value, list) else []
+
+
+def table(value: object) -> dict[str, Any]:
+    """An object of a document; empty where it is none."""
+    return value if isinstance(value, dict) else {}
 
 
 def by_text(by: object) -> str:

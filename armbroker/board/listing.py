@@ -12,6 +12,7 @@ SORTS: dict[str, Callable[[ArmRow], Any]] = {
     "authority": lambda row: row.authority,
     "pending": lambda row: (-row.pending, _place(row.waits, WAITING)),
     "drift": lambda row: -row.drift,
+    "override": lambda row: (-row.overdue, not row.ends, row.ends),
     "model": lambda row: row.model,
 }
 """By column: what wants looking at first stands first."""
@@ -25,7 +26,7 @@ def matches(row: ArmRow, words: Iterable[str]) -> bool:
 
 def words_of(row: ArmRow) -> str:
     """What a filter looks at, in small letters."""
-    parts = [row.id, row.presence, row.mode, row.authority, row.model, row.serial, row.lock, row.why]
+    parts = [row.id, row.presence, row.mode, row.authority, row.model, row.serial, row.lock, row.why, row.recipe]
     parts.append("ready" if row.ready else "busy")
     parts += [word for word, there in _marks(row) if there]
     return " ".join(parts).lower()
@@ -40,12 +41,14 @@ def listed(rows: Iterable[ArmRow], text: str = "", sort: str = "arm", *, down: b
 
 def summary(rows: Iterable[ArmRow]) -> dict[str, int]:
     """How many arms there are, and how many of them are in each state that a screen counts."""
-    counts = dict.fromkeys(("arms", "online", "offline", "unknown", "held", "pending", "differs", "locked"), 0)
+    counts = dict.fromkeys(
+        ("arms", "online", "offline", "unknown", "held", "pending", "differs", "locked", "overrides", "overdue"), 0
+    )
     for row in rows:
         counts["arms"] += 1
         if row.presence in counts:
             counts[row.presence] += 1
-        for word, there in _marks(row)[:3]:
+        for word, there in _marks(row)[:5]:
             counts[word] += there
     return counts
 
@@ -55,6 +58,8 @@ def _marks(row: ArmRow) -> tuple[tuple[str, bool], ...]:
         ("pending", row.pending > 0),
         ("differs", row.drift > 0),
         ("locked", bool(row.lock)),
+        ("overrides", row.overrides > 0),
+        ("overdue", row.overdue > 0),
         (row.waits, bool(row.waits)),
         ("attention", not row.calm),
     )

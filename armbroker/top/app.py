@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,12 +18,15 @@ from armbroker.board.board import Board, Change
 from armbroker.board.detail import detail_of
 from armbroker.board.listing import SORTS, listed
 from armbroker.top.fleet import Fleet
+from armbroker.top.fleet_lines import fleet_text, overrides_text
 from armbroker.top.lines import columns_line, event_text, facts_text, head_line, limits_text, values_text, warnings
 
 PACE_S = 0.1
 """Between two looks at what is new."""
 EVENTS_SHOWN = 200
 VIEWS = ("limits", "values", "events")
+COUNTDOWN_S = 1.0
+"""Between two looks at the time, while a countdown is shown."""
 
 
 class TopApp(App[None]):
@@ -54,6 +58,7 @@ class TopApp(App[None]):
         Binding("m", "mode", "mode"),
         Binding("u", "units", "deg/rad"),
         Binding("e", "events", "events"),
+        Binding("g", "groups", "groups, plans"),
         Binding("escape", "shut", "back"),
         Binding("q", "quit", "end"),
         Binding("ctrl+c", "quit", "end", show=False),
@@ -70,6 +75,7 @@ class TopApp(App[None]):
         self._sort, self._down, self._filter = next(self._sorts), False, ""
         self._arm, self._view, self._degrees = "", VIEWS[0], True
         self._mode: str | None = None
+        self._groups = False
 
     @property
     def arm(self) -> str:
@@ -95,6 +101,7 @@ class TopApp(App[None]):
         """Begin to look at the board."""
         self._fleet.focus()
         self.set_interval(PACE_S, self._look)
+        self.set_interval(COUNTDOWN_S, self._draw_detail)
         self._draw()
 
     def note(self, _changes: list[Change]) -> None:
@@ -121,7 +128,12 @@ class TopApp(App[None]):
     def _draw_detail(self) -> None:
         facts = self._board.arms.get(self._arm)
         side = self.query_one("#side")
-        side.set_class(bool(self._arm), "shown")
+        side.set_class(bool(self._arm) or self._groups, "shown")
+        if self._groups:
+            board = self._board
+            told = fleet_text(board.groups.values(), board.plans.values(), time.time())
+            self.query_one("#detail", Static).update(told)
+            return
         if not self._arm:
             return
         if facts is None:
@@ -129,7 +141,10 @@ class TopApp(App[None]):
             return
         detail = detail_of(facts, self._mode)
         views = "  ".join(f"[{view}]" if view == self._view else f" {view} " for view in VIEWS)
-        text = facts_text(detail, old=self._board.is_old(facts.row)).append(f"\n{views}\n", "bold")
+        text = facts_text(detail, old=self._board.is_old(facts.row))
+        text.append_text(overrides_text(detail.overrides, time.time(), degrees=self._degrees)).append(
+            f"\n{views}\n", "bold"
+        )
         match self._view:
             case "limits":
                 text.append_text(limits_text(detail, degrees=self._degrees))
@@ -146,6 +161,7 @@ class TopApp(App[None]):
     def _open(self, message: Fleet.Opened) -> None:
         if isinstance(message, Fleet.Moved) and not self._arm:
             return
+        self._groups = False
         if self._arm != message.arm:
             self._arm, self._mode = message.arm, None
             self.query_one("#side").scroll_home(animate=False)
@@ -200,6 +216,11 @@ class TopApp(App[None]):
         """Show or hide the events of all arms."""
         self.query_one("#events").toggle_class("hidden")
 
+    def action_groups(self) -> None:
+        """Show groups and plans in the place of an arm, or no longer."""
+        self._groups = not self._groups
+        self._draw_detail()
+
     def action_shut(self) -> None:
         """Close what is open: the filter, then the detail."""
         field = self.query_one("#filter", Input)
@@ -207,7 +228,7 @@ class TopApp(App[None]):
             field.value = ""
             field.remove_class("shown")
         else:
-            self._arm = ""
+            self._arm, self._groups = "", False
             self._draw_detail()
         self._fleet.focus()
 

@@ -22,7 +22,16 @@ BAR = 20
 """Characters of a bar that is full."""
 _WHO, _NAME = 12, 44
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-COLUMNS = (("arm", 17), ("presence", 19), ("pending", 12), ("drift", 8), ("mode", 22), ("authority", 18), ("model", 12))
+COLUMNS = (
+    ("arm", 17),
+    ("presence", 19),
+    ("pending", 12),
+    ("drift", 8),
+    ("mode", 22),
+    ("authority", 18),
+    ("override", 12),
+    ("model", 12),
+)
 """Columns of the table, as `armbroker.board.listing.SORTS` names them, and their widths."""
 
 
@@ -38,7 +47,11 @@ def head_line(rows: Sequence[ArmRow]) -> Text:
     """How many arms there are, and how they are."""
     parts = [Text("armbroker", "bold")]
     for word, count in summary(rows).items():
-        style = f"bold {WARN}" if count and word in {"held", "pending", "differs", "locked", "offline"} else ""
+        if not count and word in {"overrides", "overdue"}:
+            continue
+        style = (
+            f"bold {WARN}" if count and word in {"held", "pending", "differs", "locked", "offline", "overdue"} else ""
+        )
         parts.append(Text.assemble((f"{count}", style or "bold"), f" {word}"))
     return Text("  ").join(parts)
 
@@ -77,6 +90,7 @@ def arm_line(row: ArmRow, *, old: bool) -> Text:
             f"bold {BAD}" if row.waits == "held" else ACCENT,
         ),
         "drift": (f"≠ {row.drift}" if row.drift else "", f"bold {WARN}"),
+        "override": _override(row),
         "model": (row.model, ""),
     }
     line = Text("  ", "dim" if old else "")
@@ -84,6 +98,13 @@ def arm_line(row: ArmRow, *, old: bool) -> Text:
         text, style = cells[name]
         line.append(f"{text[: width - 1]:<{width}}", style)
     return line
+
+
+def _override(row: ArmRow) -> tuple[str, str]:
+    """Until when the first of the changes with an end lasts."""
+    if row.overdue:
+        return f"{row.overdue} overdue", f"bold {BAD}"
+    return (f"to {clock(row.ends)}" if row.overrides else "", ACCENT)
 
 
 def facts_text(detail: Detail, *, old: bool) -> Text:
@@ -100,6 +121,7 @@ def facts_text(detail: Detail, *, old: bool) -> Text:
         ("authority", row.authority),
         ("held by", f"{row.lock}: {detail.lock_why}, until {clock(detail.lock_until)}" if row.lock else ""),
         ("arm", "  ".join(filter(None, (row.model, row.serial, detail.adapter, detail.firmware)))),
+        ("recipe", f"{row.recipe}{f', {row.recipe_drift} values are not its' if row.recipe_drift else ''}"),
         ("read", clock(detail.read_at)),
     ]
     text = Text(f"{row.id}\n", "bold")
@@ -176,5 +198,6 @@ def event_text(line: EventLine, *, with_arm: bool = True) -> Text:
     text.append(f" {mode_words(line.slot)}" if line.slot else "", SOFT)
     if (line.before is not None or line.after is not None) and line.item != "lock":
         text.append(f"  {shown(line.before)} → {shown(line.after)}", ACCENT)
+    text.append(f"  {line.about}" if line.about else "", ACCENT)
     rest = " · ".join(filter(None, (line.cause, line.kind, line.by, line.reason)))
     return text.append(f"  {rest}", SOFT)

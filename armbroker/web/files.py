@@ -14,7 +14,10 @@ FILES: dict[str, tuple[str, str]] = {
     "/": ("index.html", _HTML),
     "/page.css": ("page.css", _CSS),
     "/icon.svg": ("icon.svg", _SVG),
-    **{f"/{name}.js": (f"{name}.js", _JS) for name in ("app", "compare", "detail", "dom", "events", "plot", "table")},
+    **{
+        f"/{name}.js": (f"{name}.js", _JS)
+        for name in ("app", "compare", "detail", "dom", "events", "fleet", "plot", "table")
+    },
 }
 """Path: file, Content Type."""
 

@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from armbroker.board.board import Board, Change, EventSeen, LinkChanged, RowChanged, RowGone, ServicesChanged
+from armbroker.board.board import (
+    Board,
+    Change,
+    EventSeen,
+    GroupChanged,
+    LinkChanged,
+    PlanChanged,
+    RowChanged,
+    RowGone,
+    ServicesChanged,
+)
 from armbroker.board.events import EventLine
 
 EVENTS_FIRST = 300
@@ -32,6 +42,8 @@ class Viewer:
     def __init__(self, board: Board) -> None:
         self._board = board
         self._rows: dict[str, None] = {}
+        self._groups: dict[str, None] = {}
+        self._plans: dict[int, None] = {}
         self._events: deque[EventLine] = deque(maxlen=EVENTS_WAITING)
         self._skipped = 0
         self._state = False
@@ -43,6 +55,10 @@ class Viewer:
             match change:
                 case RowChanged(arm) | RowGone(arm):
                     self._rows[arm] = None
+                case GroupChanged(name):
+                    self._groups[name] = None
+                case PlanChanged(plan):
+                    self._plans[plan] = None
                 case EventSeen(line):
                     self._skipped += len(self._events) == EVENTS_WAITING
                     self._events.append(line)
@@ -52,29 +68,40 @@ class Viewer:
 
     def whole(self) -> bytes:
         """Everything, as one message."""
-        self._rows.clear()
-        self._events.clear()
-        self._skipped, self._state = 0, False
-        self.news.clear()
+        self._told()
         board = self._board
-        events = [*board.events][-EVENTS_FIRST:]
-        return message("all", {"rows": board.rows(), "events": events, **self._standing()})
+        events, fleet = (
+            [*board.events][-EVENTS_FIRST:],
+            {"groups": [*board.groups.values()], "plans": [*board.plans.values()]},
+        )
+        return message("all", {"rows": board.rows(), "events": events, **fleet, **self._standing()})
 
     def delta(self) -> bytes:
         """What is new since the last message."""
         board, told = self._board, dict[str, Any]()
         rows = [board.arms[arm].row for arm in self._rows if arm in board.arms]
         gone = [arm for arm in self._rows if arm not in board.arms]
-        for name, value in (("rows", rows), ("gone", gone), ("events", [*self._events]), ("skipped", self._skipped)):
+        parts = (
+            ("rows", rows), ("gone", gone), ("events", [*self._events]), ("skipped", self._skipped),
+            ("groups", [board.groups[name] for name in self._groups if name in board.groups]),
+            ("groups_gone", [name for name in self._groups if name not in board.groups]),
+            ("plans", [board.plans[plan] for plan in self._plans if plan in board.plans]),
+            ("plans_gone", [plan for plan in self._plans if plan not in board.plans]),
+        )  # fmt: skip
+        for name, value in parts:
             if value:
                 told[name] = value
         if self._state:
             told.update(self._standing())
-        self._rows.clear()
-        self._events.clear()
+        self._told()
+        return message("delta", told)
+
+    def _told(self) -> None:
+        """Nothing is left to tell."""
+        for waiting in (self._rows, self._groups, self._plans, self._events):
+            waiting.clear()
         self._skipped, self._state = 0, False
         self.news.clear()
-        return message("delta", told)
 
     def _standing(self) -> dict[str, Any]:
         return {"services": self._board.services, "link": self._board.link}

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from schema.codecs.times import parse_time
+from tests.armbroker.board.documents import group, plan
 from tests.chromium import Chromium, Page
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
@@ -207,6 +208,41 @@ async def test_the_table_is_used_by_keyboard(chromium: Chromium, mosquitto: Mosq
 
         assert page.faults == []
         assert asked_by_the_page(ann) == set()
+
+
+@pytest.mark.timeout(120)
+async def test_groups_and_plans_are_shown_beside_the_arms(
+    chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet
+) -> None:
+    service = start_fleet(ROOT, 2)
+    async with (
+        Client(mosquitto.port, service.root, "ann", "ann") as ann,
+        page_served(mosquitto.url, "--root", ROOT) as web,
+    ):
+        await ann.subscribe("svc/+")
+        await online(ann, 1)
+        page = await opened(chromium, web.address, 2)
+        group_topic, plan_topic = (f"state/@{name}" for name in ("cell-4/fleet", "all/plan-20"))
+        await ann.publish(
+            group_topic, json.dumps(group(attention=[{"arm": "r1", "why": MARKUP}])).encode(), retain=True
+        )
+        await ann.publish(plan_topic, json.dumps(plan()).encode(), retain=True)
+        await page.until("document.getElementById('groups').textContent === 'Groups · 1 live'")
+        await page.key("g")
+        bar = await page.until("document.querySelector('#plan-20 [role=progressbar]')?.getAttribute('aria-valuetext')")
+        assert bar == "101 of 1000 arms have their end"
+        shown = await page.until("document.getElementById('group-cell-4')?.innerText")
+        assert "2 of 3 online" in shown
+        assert MARKUP in shown, "a text of the fleet is text"
+        await ann.publish(plan_topic, json.dumps(plan(state="ended", outcome="partial")).encode(), retain=True)
+        await page.until("document.querySelector('#plan-20 .fault-word')?.textContent === '✕ partial'")
+        assert await page.eval(CONTRAST) == {}
+        for topic in (group_topic, plan_topic):
+            await ann.publish(topic, b"", retain=True)
+        await page.until("!document.querySelector('.plan, .group')")
+        await page.key("g")
+        await page.until("document.getElementById('side').hidden")
+        assert page.faults == []
 
 
 async def shown_after_ms(page: Page, client: Client, arm: str) -> float:

@@ -1,14 +1,17 @@
 // The page: its stream, its state, its keys.
-import { byId, clock, el, paced, settings, zone } from "./dom.js";
+import { byId, clock, el, leftOf, paced, settings, zone } from "./dom.js";
 import { Compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
+import { Fleet } from "./fleet.js";
 import { CHIPS, Table } from "./table.js";
 
 const MOST_PICKED = 8;
 const RETRY_MS = 3000;
 const THEMES = ["auto", "light", "dark"];
 const rows = new Map();
+const groups = new Map();
+const plans = new Map();
 const picked = new Set();
 const standing = { services: [], link: { up: true }, reached: false, since: 0 };
 const side = byId("side");
@@ -17,6 +20,7 @@ const isOld = (row) => !standing.reached || !standing.link.up || !standing.servi
 const events = new Events(byId("events"));
 const detail = new Detail(side, { events, isOld, closed: closeSide });
 const compare = new Compare(side, { closed: closeSide });
+const fleet = new Fleet(side, { groups, plans, closed: closeSide });
 const table = new Table({ rows, isOld, open: openArm, follow: paced(120, follow), picked, changed: pickChanged });
 const arrange = paced(60, () => { table.arrange(); counts(); });
 const compareAgain = paced(500, () => compare.load());
@@ -26,6 +30,7 @@ let comparing = false;
 
 function openArm(id) {
   comparing = false;
+  fleet.close();
   table.shown = id;
   side.hidden = false;
   detail.open(id);
@@ -34,7 +39,7 @@ function openArm(id) {
 
 /** The detail goes along with the arm that is chosen. */
 function follow() {
-  if (!side.hidden && !comparing && table.active) openArm(table.active);
+  if (!side.hidden && !comparing && !fleet.open && table.active) openArm(table.active);
 }
 
 function closeSide() {
@@ -44,6 +49,7 @@ function closeSide() {
   side.hidden = true;
   side.replaceChildren();
   detail.close();
+  fleet.close();
   table.draw();
   if (back) table.grid.focus();
 }
@@ -51,10 +57,24 @@ function closeSide() {
 function openCompare() {
   if (picked.size < 2) return;
   detail.close();
+  fleet.close();
   table.shown = "";
   comparing = true;
   side.hidden = false;
   compare.open([...picked]);
+}
+
+function openFleet() {
+  if (fleet.open) {
+    closeSide();
+    return;
+  }
+  detail.close();
+  table.shown = "";
+  comparing = false;
+  side.hidden = false;
+  fleet.show();
+  table.draw();
 }
 
 function pickChanged() {
@@ -76,6 +96,12 @@ function counts() {
       `${chip.title} `, el("b", {}, number.toLocaleString("en")));
   }));
   document.body.dataset.arms = rows.size;
+}
+
+function fleetChanged() {
+  const live = [...plans.values()].filter((plan) => plan.state !== "ended").length;
+  byId("groups").textContent = live ? `Groups · ${live} live` : "Groups";
+  fleet.renew();
 }
 
 function banner() {
@@ -110,6 +136,11 @@ function take(told) {
     table.texts.delete(id);
     if (picked.delete(id)) pickChanged();
   }
+  for (const group of told.groups ?? []) groups.set(group.name, group);
+  for (const name of told.groups_gone ?? []) groups.delete(name);
+  for (const plan of told.plans ?? []) plans.set(plan.plan, plan);
+  for (const number of told.plans_gone ?? []) plans.delete(number);
+  if (told.groups || told.groups_gone || told.plans || told.plans_gone) fleetChanged();
   if (told.skipped) events.add([{ arm: "", at: new Date().toISOString(), reason: `${told.skipped} events came faster than this page could take them` }]);
   if (told.services) {
     standing.services = told.services;
@@ -124,7 +155,8 @@ function connect() {
   source.addEventListener("all", (event) => {
     const told = JSON.parse(event.data);
     Object.assign(standing, { reached: true, full: undefined });
-    rows.clear();
+    for (const known of [rows, groups, plans]) known.clear();
+    fleetChanged();
     events.reset(told.events);
     take({ ...told, events: undefined });
     table.arrange();
@@ -196,6 +228,7 @@ function setFilter(text) {
 const KEYS = {
   "/": () => { byId("filter").focus(); byId("filter").select(); },
   c: openCompare,
+  g: openFleet,
   u: turnUnits,
   t: nextTheme,
   "?": () => byId("keys").showModal(),
@@ -219,12 +252,16 @@ document.addEventListener("keydown", (event) => {
 
 byId("filter").addEventListener("input", (event) => { table.filter = event.target.value; arrange(); });
 byId("compare").addEventListener("click", openCompare);
+byId("groups").addEventListener("click", openFleet);
 byId("units").addEventListener("click", turnUnits);
 byId("theme").addEventListener("click", nextTheme);
 byId("help").addEventListener("click", KEYS["?"]);
 byId("units").textContent = settings.degrees ? "deg" : "rad";
 byId("zone").textContent = zone();
 setTheme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
+setInterval(() => {
+  for (const left of side.querySelectorAll(".left")) left.textContent = leftOf(left.dataset.until);
+}, 1000);
 table.arrange();
 table.grid.focus();
 connect();

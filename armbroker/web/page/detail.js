@@ -1,6 +1,7 @@
 // One arm: its limits as bars, its values, the history of one, its events.
 import { ask, clock, digits, el, inUnit, paced, shown, unitShown, words } from "./dom.js";
 import { eventLine } from "./events.js";
+import { overrideLines } from "./fleet.js";
 import { plotOf } from "./plot.js";
 import { presenceOf } from "./table.js";
 
@@ -110,7 +111,7 @@ export class Detail {
   }
 
   facts() {
-    const { row, pending, adapter, firmware, mode_seen_at: seen, mode_by: by, lock_why: lockWhy, lock_until: until, read_at: read } = this.data;
+    const { row, pending, overrides, adapter, firmware, mode_seen_at: seen, mode_by: by, lock_why: lockWhy, lock_until: until, read_at: read } = this.data;
     const { sign, text, kind } = presenceOf(row);
     const pair = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
     const old = this.isOld(row) ? " (old: the service is away)" : "";
@@ -122,6 +123,8 @@ export class Detail {
       ...(row.lock ? pair("Held by", `${row.lock}${lockWhy ? `: “${lockWhy}”` : ""}${until ? `, until ${clock(until)}` : ""}`) : []),
       ...pair("Arm", [row.model, row.serial, adapter, firmware].filter(Boolean).join(" · ")),
       ...(pending.length ? pair("Pending", el("ul", {}, ...pending.map((entry) => el("li", {}, el("b", { class: `w-${entry.state}` }, entry.state), ` ${entry.item.replaceAll("_", " ")}${entry.slot ? ` (${words(entry.slot)})` : ""}, rev ${entry.rev}, since ${clock(entry.since)}${entry.why ? `: ${entry.why}` : ""}`)))) : []),
+      ...(overrides.length ? pair("Overrides", el("ul", {}, ...overrideLines(overrides, shown))) : []),
+      ...(row.recipe ? pair("Recipe", `${row.recipe}${row.recipe_drift ? `, ${row.recipe_drift} values are not its` : ""}`) : []),
       ...pair("Read", clock(read)));
   }
 

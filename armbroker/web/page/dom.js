@@ -36,6 +36,17 @@ export function clock(at) {
   return `${today ? "" : day}${time}.${String(when.getMilliseconds()).padStart(3, "0")}`;
 }
 
+/** What is left until a time, in two units at most. */
+export function leftOf(until) {
+  const left = Math.floor((Date.parse(until) - Date.now()) / 1000);
+  if (Number.isNaN(left)) return "–";
+  if (left <= 0) return "nothing";
+  const [days, hours, minutes, seconds] = [Math.floor(left / 86400), Math.floor(left / 3600) % 24, Math.floor(left / 60) % 60, left % 60];
+  if (days) return `${days} d ${hours} h`;
+  if (hours) return `${hours} h ${minutes} min`;
+  return minutes ? `${minutes} min ${seconds} s` : `${seconds} s`;
+}
+
 export function zone() {
   const minutes = -new Date().getTimezoneOffset();
   const ahead = Math.abs(minutes);

@@ -8,7 +8,7 @@ const UNITS = {
   twist_angular_soft_limit: "deg/s", desired_linear_twist: "m/s", desired_angular_twist: "deg/s", desired_joint_speeds: "deg/s",
 };
 
-const bad = (line) => line.stage === "refused" || !line.event || ["REQUEST_DENIED", "CHANGE_CONTROL_MODE_FAILED"].includes(line.event);
+const bad = (line) => line.stage === "refused" || !line.event || ["REQUEST_DENIED", "CHANGE_CONTROL_MODE_FAILED"].includes(line.event) || (line.event === "PLAN_ENDED" && !["done", "reversed"].includes(line.cause));
 
 /** Whether a value changed, on one line, with the unit of its item. */
 function changeText(line) {
@@ -26,7 +26,7 @@ export function eventLine(line, withArm) {
     withArm ? el("b", {}, line.arm || "all arms") : null,
     el("span", { class: "what" }, `${bad(line) ? "✕ " : ""}${what}`, line.slot ? el("i", {}, ` ${words(line.slot)}`) : null),
     el("span", { class: "change" }, changeText(line)),
-    el("span", { class: "by" }, [line.cause, line.kind, line.by ? `by ${line.by}` : "", line.reason ? `“${line.reason}”` : ""].filter(Boolean).join(" · ")));
+    el("span", { class: "by" }, [line.about, line.cause, line.kind, line.by ? `by ${line.by}` : "", line.reason ? `“${line.reason}”` : ""].filter(Boolean).join(" · ")));
 }
 
 export class Events {

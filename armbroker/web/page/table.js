@@ -1,5 +1,5 @@
 // The table of arms: only the lines in sight are in the document, however many arms there are.
-import { byId, el, words } from "./dom.js";
+import { byId, clock, el, words } from "./dom.js";
 
 const LINE = 32;
 const HEAD = 36;
@@ -15,10 +15,11 @@ const COLUMNS = [
   { key: "authority", title: "Authority", rank: (row) => row.authority ?? "" },
   { key: "pending", title: "Pending", rank: (row) => -(row.pending ?? 0) * 10 + (WAITS[row.waits] ?? 9) },
   { key: "drift", title: "Differs", rank: (row) => -(row.drift ?? 0) },
+  { key: "override", title: "Override", rank: (row) => `${row.overdue ? 0 : row.ends ? 1 : 2}${row.ends ?? ""}` },
   { key: "model", title: "Model", rank: (row) => row.model ?? "" },
 ];
 
-export const calm = (row) => row.presence === "online" && row.ready && !row.pending && !row.drift && !row.lock;
+export const calm = (row) => row.presence === "online" && row.ready && !row.pending && !row.drift && !row.lock && !row.overdue;
 
 export const CHIPS = [
   { key: "all", title: "All", has: () => true },
@@ -29,6 +30,7 @@ export const CHIPS = [
   { key: "pending", title: "Pending", has: (row) => row.pending > 0 },
   { key: "differs", title: "Differs", has: (row) => row.drift > 0 },
   { key: "locked", title: "Locked", has: (row) => Boolean(row.lock) },
+  { key: "overrides", title: "Overrides", has: (row) => row.overrides > 0 },
 ];
 
 export function presenceOf(row) {
@@ -38,8 +40,8 @@ export function presenceOf(row) {
 }
 
 function lineText(row) {
-  const marks = [row.ready ? "ready" : "busy", row.pending ? "pending" : "", row.drift ? "differs" : "", row.lock ? "locked" : ""];
-  return [row.id, row.presence ?? "unknown", row.mode, row.authority, row.model, row.serial, row.lock, row.why, row.waits, ...marks]
+  const marks = [row.ready ? "ready" : "busy", row.pending ? "pending" : "", row.drift ? "differs" : "", row.lock ? "locked" : "", row.overrides ? "overrides" : "", row.overdue ? "overdue" : ""];
+  return [row.id, row.presence ?? "unknown", row.mode, row.authority, row.model, row.serial, row.lock, row.why, row.waits, row.recipe, ...marks]
     .join(" ").toLowerCase();
 }
 
@@ -175,6 +177,9 @@ export class Table {
     cells.pending.textContent = row.pending ? `${row.pending} ${row.waits ?? ""}` : "";
     cells.pending.className = `c-pending ${row.waits ? `w-${row.waits}` : ""}`;
     cells.drift.textContent = row.drift ? `≠ ${row.drift}` : "";
+    cells.override.textContent = row.overdue ? `✕ ${row.overdue} overdue` : row.overrides ? `until ${clock(row.ends).replace(/\.\d+$/, "")}` : "";
+    cells.override.className = `c-override ${row.overdue ? "w-held" : ""}`;
+    cells.override.title = row.overrides ? `${row.overrides} changes with an end` : "";
     cells.model.textContent = row.model ?? "";
   }
 

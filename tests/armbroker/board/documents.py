@@ -83,3 +83,26 @@ def told(arm: str = "r1") -> list[WatchedDocument]:
 
 def seen(seq: int = 3, **more: Any) -> WatchedEvent:
     return WatchedEvent("r1", event(seq, **more))
+
+
+def override(rev: int, until: str, **more: Any) -> dict[str, Any]:
+    """One entry of `overrides` in the document config."""
+    path = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
+    known = {"rev": rev, "paths": [path], "since": AT, "until": until, "left_ms": 1_000, "by": "alice/hmi"}
+    return {**known, "direction": "loosening", "state": "live", "ground": {path: 0.25}, **more}
+
+
+def group(**more: Any) -> dict[str, Any]:
+    """The summary of a group."""
+    known = {"arms": 3, "online": 2, "ready": 2, "faults": 0, "locked": 0, "held": 0, "pending": 1, "differs": 0}
+    counted = {"overrides": 1, "overdue": 0, "recipes": {"weld@3": 2}, "recipe_drift": 1}
+    return base("@cell-4", **{**known, **counted, "next_end": AT, "plans": [20], "attention": [], **more})
+
+
+def plan(**more: Any) -> dict[str, Any]:
+    """The document of a plan."""
+    known = {"plan": 20, "kind": "rollout", "state": "running", "target": "@line-1", "method": "ApplyRecipe"}
+    waves = [{"n": number, "arms": arms, "state": "done"} for number, arms in enumerate((1, 100, 899))]
+    counts = {"total": 1000, "applied": 101, "stored": 9, "waiting": 890}
+    asked = {"by": "alice/plc-3", "reason": "new tool", "at": AT}
+    return base("@all", **{**known, **asked, "wave": 1, "waves": waves, "counts": counts, "failed": [], **more})

@@ -53,4 +53,6 @@ def test_the_summary_counts() -> None:
         "pending": 1,
         "differs": 2,
         "locked": 1,
+        "overrides": 0,
+        "overdue": 0,
     }

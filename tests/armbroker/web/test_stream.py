@@ -6,7 +6,7 @@ import pytest
 from armbroker.board.board import Board
 from armbroker.client import Resynced, WatchedDocument
 from armbroker.web.stream import EVENTS_FIRST, EVENTS_WAITING, Viewer
-from tests.armbroker.board.documents import presence, seen, told
+from tests.armbroker.board.documents import group, plan, presence, seen, told
 
 
 def read(message: bytes) -> tuple[str, dict[str, Any]]:
@@ -51,6 +51,19 @@ def test_an_arm_that_is_gone(board: Board, viewer: Viewer) -> None:
     for each in told()[1:]:
         viewer.note(board.take(WatchedDocument("r1", each.name, None), 0.0, 0.0))
     assert read(viewer.delta())[1] == {"gone": ["r1"]}
+
+
+def test_groups_and_plans_are_told_as_they_change(board: Board, viewer: Viewer) -> None:
+    viewer.whole()
+    for arm, name, document in (("@cell-4", "fleet", group()), ("@all", "plan-20", plan())):
+        viewer.note(board.take(WatchedDocument(arm, name, document), 0.0, 0.0))
+    _, document = read(viewer.delta())
+    assert [row["name"] for row in document["groups"]] == ["cell-4"]
+    assert [row["plan"] for row in document["plans"]] == [20]
+    assert [len(read(viewer.whole())[1][part]) for part in ("groups", "plans")] == [1, 1]
+    for arm, name in (("@cell-4", "fleet"), ("@all", "plan-20")):
+        viewer.note(board.take(WatchedDocument(arm, name, None), 0.0, 0.0))
+    assert read(viewer.delta())[1] == {"groups_gone": ["cell-4"], "plans_gone": [20]}
 
 
 def test_events_that_are_too_many_are_counted(board: Board, viewer: Viewer) -> None:
