@@ -27,6 +27,7 @@ from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
 from broker.publish.strangers import Strangers
 from broker.record.administration import Administration
+from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.principals import Principals
 from broker.record.replies import JSON, Replies
@@ -180,6 +181,7 @@ def acceptance_of(
     access: Access,
     reconciler: Reconciler,
     loaded: Loaded,
+    fleet_events: FleetEvents,
     sessions: dict[str, ArmSession],
     settings: Settings,
     topics: Topics,
@@ -190,7 +192,7 @@ def acceptance_of(
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
-        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings),
+        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings), fleet_events=fleet_events,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

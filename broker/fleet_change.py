@@ -60,7 +60,7 @@ def difference(old: Settings, new: Settings, digests: dict[str, bytes], files: L
 def _opened_as(settings: Settings, arm: ArmSettings) -> ArmSettings:
     """The settings that an arm is opened with; those that count without opening it are left out."""
     return msgspec.structs.replace(
-        arm, options=options_of(settings, arm), authority="", drift="", idle_modes=(), was=""
+        arm, options=options_of(settings, arm), authority="", drift="", idle_modes=(), was="", groups=()
     )
 
 

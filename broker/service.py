@@ -14,6 +14,7 @@ from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
+from broker.arms.stream import fleet_stream
 from broker.assembly import (
     Acceptance,
     acceptance_of,
@@ -40,6 +41,7 @@ from broker.presence.presence import Presence
 from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack, reading_link
+from broker.record.fleet_events import FleetEvents
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
@@ -92,13 +94,14 @@ class Service:
         self._counters, self._own = (counters := Counters(clock.monotonic)), list[asyncio.Task[None]]()
         self._make_link = make_link = make_link or partial(make_real_link, counters=counters)
         identity = Identity(settings.instance, clock, counters, loaded.epoch, take_over=take_over)
-        self._secret, known = secret_of(loaded.meta), known_starts(loaded.meta)
-        self._presence = Presence(identity, topics, clock, known)
+        self._secret = secret_of(loaded.meta)
+        self._presence = Presence(identity, topics, clock, known_starts(loaded.meta))
         self._link = make_link(self._link_config())
         self._damages = Damages(store, counters, loaded.damages)
         self._intake = intake_of(self._link, self._presence, self._link_config(), topics)
         self._outbox = Outbox(self._link, loop, self._counters, clock.monotonic)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
+        self.fleet_events = FleetEvents(ledger, fleet_stream(loaded.arms))
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
@@ -106,14 +109,17 @@ class Service:
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = Fences(ledger, accept=accept_lost)
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release, loaded.arms)
-        settler.endings.on_foreign = self._drift.look
-        self._bus = MqttDeviceBus(partial(make_link, bus_config(self._link_config(), topics)), topics, tasks, counters)
+        settler.endings.on_foreign, self._bus = self._drift.look, self._bus_of(counters)
         self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta)
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities, self._readback = self._access.authorities, self._readback_of()
         self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
         self.reading = self._reading()
+
+    def _bus_of(self, counters: Counters) -> MqttDeviceBus:
+        make_link = partial(self._make_link, bus_config(self._link_config(), self._topics))
+        return MqttDeviceBus(make_link, self._topics, self._tasks, counters)
 
     def _reading(self) -> Reading:
         parts = Watched(
@@ -131,7 +137,7 @@ class Service:
     def _acceptance(self) -> Acceptance:
         return acceptance_of(
             self._intake, self._ledger, self._replies, self._settler, self._queues, self._presence, self._access,
-            self._reconciler, self._loaded, self.sessions, self._settings, self._topics,
+            self._reconciler, self._loaded, self.fleet_events, self.sessions, self._settings, self._topics,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues
@@ -205,6 +211,7 @@ class Service:
         self._opened = True
         self._fences.go_above(self._presence.highest_epoch, "svc")
         log.info("started", epoch=self._ledger.epoch, arms=len(self.sessions), session_present=present)
+        self.fleet_events.begin()
         recovery.publish_again(self.sessions, self._loaded, self._ledger, self._replies, self._damages)
         for session in self.sessions.values():
             self._authorities.begin(session)
@@ -219,6 +226,10 @@ class Service:
         self._readback.ask()
         self._keep_running((("read back", self._readback.run()),))
         await self._first_contact()
+        self._serve(supervisor)
+
+    def _serve(self, supervisor: Supervisor) -> None:
+        """Begin what runs until the end of the run."""
         tellers = (self._counters.tell, self._access.denials.tell, self._store.reserve.watch)
         self._keep_running((
             ("accept", self._stage_1.turnstile.run()),

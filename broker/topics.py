@@ -8,7 +8,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 ROOT_LEVELS = 5
 _REQUEST_LEVELS = 4
-LONGEST_SHOWN = 64
+LONGEST_SHOWN = 65
 """Characters of an arm or method that are kept and shown; names are shorter."""
 _NAMES_KEPT, _TOPICS_KEPT = 65_536, 8_192
 _LONGEST_NAME, _LONGEST_TOPIC = 64, 640
@@ -41,6 +41,11 @@ is_name = Remembered(lambda text: _NAME.match(text) is not None, _LONGEST_NAME, 
 def is_leaf(text: str) -> bool:
     """Whether a level can end a reply topic, and an id can be one."""
     return _LEAF.match(text) is not None
+
+
+def is_group(level: str) -> bool:
+    """Whether the level of an arm is that of a group, `@<name>`."""
+    return level.startswith("@") and is_name(level[1:])
 
 
 class RequestTopic(NamedTuple):

@@ -20,7 +20,7 @@ from handlers.methods import (
     simulation,
     trajectory_check,
 )
-from handlers.rpc.row import Access, Guard, Option, Right, Rpc
+from handlers.rpc.row import Access, Address, Guard, Option, Right, Rpc
 from schema.intrinsic import JointLimits, JointLimitsUpdate, Skeleton
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem, Order
 from schema.joint_items import (
@@ -46,6 +46,7 @@ from schema.messages import (
 READ, WRITE = Access.READ, Access.WRITE
 HOLD, LOCK, AUTHORITY = Guard.HOLD, Guard.LOCK, Guard.AUTHORITY
 MAY_WRITE = Right.WRITE
+EACH, FLEET = Address.ARM | Address.ROWS, Address.ARM | Address.FLEET
 
 
 def _unit(item: ConfigItem) -> str:
@@ -61,9 +62,9 @@ def _rows_of(item: ConfigItem) -> list[Rpc]:
     of_slot = ControlModeInformation if item.modes else Empty
     # fmt: off
     rows = {
-        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(verbs.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY, right=MAY_WRITE),
+        "S": Rpc(f"Set{noun}",   WRITE, message, Empty,   partial(verbs.set_item, item),   f"Set the {text}",                         key, unit, guard=AUTHORITY, right=MAY_WRITE, address=EACH),
         "G": Rpc(f"Get{noun}",   READ,  Empty,   message, partial(verbs.get_item, item),   f"Read the {text}",                        key, unit),
-        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(verbs.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY, right=MAY_WRITE),
+        "R": Rpc(f"Reset{noun}", WRITE, of_slot, message, partial(verbs.reset_item, item), f"Reset the {text} to the arm's default", key, unit, guard=AUTHORITY, right=MAY_WRITE, address=EACH),
     }
     # fmt: on
     return [row for verb, row in rows.items() if verb in item.verbs]
@@ -82,30 +83,30 @@ _EXPLICIT = (
     Rpc("GetAllKinematicSoftLimits",   READ,  Empty,                  KinematicLimitsList,  kinematic_limits.get_all_soft_limits, "Read the soft limits of the five modes that take them", unit="deg"),
     Rpc("GetDesiredSpeeds",            READ,  Empty,                  DesiredSpeeds,        kinematic_limits.get_desired_speeds,  "Read the desired joystick speeds", unit="deg"),
     Rpc("GetJointLimits",              READ,  Empty,                  JointLimits,          joint_limits.get_limits,              "Read the application limits", "joint_limits", "rad"),
-    Rpc("SetJointLimits",              WRITE, JointLimitsUpdate,      JointLimits,          joint_limits.set_limits,              "Set application limits list by list", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
-    Rpc("SetJointLimit",               WRITE, JointLimitChange,       JointLimits,          joint_limits.set_limit,               "Set application limits of one joint", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
-    Rpc("ResetJointLimits",            WRITE, Empty,                  JointLimits,          joint_limits.reset_limits,            "Reset the application limits to those of the machine", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("SetJointLimits",              WRITE, JointLimitsUpdate,      JointLimits,          joint_limits.set_limits,              "Set application limits list by list", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
+    Rpc("SetJointLimit",               WRITE, JointLimitChange,       JointLimits,          joint_limits.set_limit,               "Set application limits of one joint", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
+    Rpc("ResetJointLimits",            WRITE, Empty,                  JointLimits,          joint_limits.reset_limits,            "Reset the application limits to those of the machine", "joint_limits", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
     Rpc("GetJointSafety",              READ,  Empty,                  JointSafetyMap,       joint_safety.get_safety,              "Read the JointSafety records", "joint_safety", "rad"),
-    Rpc("SetJointSafety",              WRITE, JointSafetyChange,      JointSafetyMap,       joint_safety.set_safety,              "Set JointSafety records of joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
-    Rpc("ClearJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.clear_safety,            "Set JointSafety records to four zeros, which freezes the joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
-    Rpc("ResetJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.reset_safety,            "Reset JointSafety records to those of the URDF, or to none", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("SetJointSafety",              WRITE, JointSafetyChange,      JointSafetyMap,       joint_safety.set_safety,              "Set JointSafety records of joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
+    Rpc("ClearJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.clear_safety,            "Set JointSafety records to four zeros, which freezes the joints", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
+    Rpc("ResetJointSafety",            WRITE, JointNames,             JointSafetyMap,       joint_safety.reset_safety,            "Reset JointSafety records to those of the URDF, or to none", "joint_safety", "rad", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
     Rpc("GetJointParameters",          READ,  ParameterNames,         JointParameterMap,    joint_parameters.get_parameters,      "Read the ROS parameters of the joints", "joint_parameters", "rad"),
-    Rpc("SetJointParameters",          WRITE, JointParameterMap,      SetParametersResult,  joint_parameters.set_parameters,      "Set ROS parameters of the joints, all or none", "joint_parameters", "rad", present=joint_parameters.successful, guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("SetJointParameters",          WRITE, JointParameterMap,      SetParametersResult,  joint_parameters.set_parameters,      "Set ROS parameters of the joints, all or none", "joint_parameters", "rad", present=joint_parameters.successful, guard=AUTHORITY, right=MAY_WRITE, address=EACH),
     Rpc("DescribeJointParameters",     READ,  ParameterNames,         None,                 joint_parameters.describe_parameters, "Types, units and ranges of the ROS parameters", "joint_parameters", "rad"),
     Rpc("Explain",                     READ,  None,                   None,                 explain.explain_limits,               "The layers behind each effective limit: value, source, author, time"),
     Rpc("GetSkeleton",                 READ,  Empty,                  Skeleton,             kinematics.get_skeleton,              "Read the kinematic tree of the arm's skeleton file", unit="rad"),
     Rpc("CheckTrajectory",             READ,  None,                   None,                 trajectory_check.check_trajectory_of, "Compare a trajectory with the effective limits; nothing is relayed", unit="rad", lists=trajectory_check.LISTS),
     Rpc("CheckCommand",                READ,  None,                   None,                 command_check.check_command,          "Put one command through a limiter; nothing is relayed", unit="rad"),
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
-    Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first"),
+    Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first", address=FLEET),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
-    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY, right=Right.CONFIRM),
-    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD, right=MAY_WRITE),
+    Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY, right=Right.CONFIRM, address=EACH),
+    Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD, right=MAY_WRITE, address=EACH),
     Rpc("ConfirmArm",                  WRITE, None,                   None,                 pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending", guard=HOLD, right=Right.CONFIRM),
     Rpc(factory.RESTORE_FACTORY,       WRITE, None,                   None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first", guard=AUTHORITY, right=Right.FACTORY),
-    Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD, right=Right.AUTHORITY),
-    Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=LOCK, right=MAY_WRITE),
-    Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=LOCK, right=MAY_WRITE),
+    Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD, right=Right.AUTHORITY, address=EACH),
+    Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=LOCK, right=MAY_WRITE, address=EACH),
+    Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=LOCK, right=MAY_WRITE, address=EACH),
     Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave", right=MAY_WRITE),
 )
 # fmt: on

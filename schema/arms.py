@@ -10,6 +10,10 @@ Slot = tuple[str, int]
 """A config item's key and the number of the control mode (0 for an item without modes)."""
 
 
+FLEET = "@all"
+"""Stands in the place of an arm for all of them together, which have events of their own."""
+
+
 class JointInfo(msgspec.Struct, frozen=True):
     """One joint: name and type (`revolute`, `continuous`, `prismatic`; empty where the arm does not tell)."""
 

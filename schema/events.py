@@ -14,6 +14,12 @@ class EventClass(enum.StrEnum):
     OUTCOME = "outcome"
     ADMIN = "admin"
     """Who may change the arm, which arm it is, and whom the rights refused."""
+    PLAN = "plan"
+    """Of the fleet: changes of many arms."""
+    RECIPE = "recipe"
+    """Of the fleet: values under a name."""
+    SETTINGS = "settings"
+    """Of the fleet: what the settings say of it."""
     NOTICE = "notice"
     """Sent to one handle only."""
 
@@ -51,11 +57,36 @@ class AdminEvent(enum.StrEnum):
     REQUEST_DENIED = "REQUEST_DENIED"
 
 
+class FleetEvent(enum.StrEnum):
+    """Events of the fleet itself."""
+
+    PLAN_PROPOSED = "PLAN_PROPOSED"
+    PLAN_STARTED = "PLAN_STARTED"
+    PLAN_WAVE_ENDED = "PLAN_WAVE_ENDED"
+    PLAN_PAUSED = "PLAN_PAUSED"
+    PLAN_RESUMED = "PLAN_RESUMED"
+    PLAN_REVERSING = "PLAN_REVERSING"
+    PLAN_ENDED = "PLAN_ENDED"
+    RECIPE_CHANGED = "RECIPE_CHANGED"
+    GROUPS_CHANGED = "GROUPS_CHANGED"
+    POLICY_CHANGED = "POLICY_CHANGED"
+
+
+FLEET_TOPICS = {
+    FleetEvent.RECIPE_CHANGED: EventClass.RECIPE,
+    FleetEvent.GROUPS_CHANGED: EventClass.SETTINGS,
+    FleetEvent.POLICY_CHANGED: EventClass.SETTINGS,
+}
+"""Where events of the fleet go that are not of a plan."""
+FLEET_CLASSES = frozenset({EventClass.PLAN, EventClass.RECIPE, EventClass.SETTINGS})
+"""What is told of the fleet, and of no arm."""
+
 _OWN = (
     *(EventRow(event.name, EventClass.CONFIG, None) for event in OwnEvent),
     EventRow(CONTROL_MODE_CHANGED, EventClass.MODE, None),
     EventRow(CHANGE_NOT_APPLIED, EventClass.OUTCOME, None),
     *(EventRow(event.value, EventClass.ADMIN, None) for event in AdminEvent),
+    *(EventRow(event.value, FLEET_TOPICS.get(event, EventClass.PLAN), None) for event in FleetEvent),
     EventRow(HANDLE_EXPIRED, EventClass.NOTICE, None),
 )
 

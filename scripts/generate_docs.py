@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from handlers.methods.simulation import FAULTS
-from handlers.rpc.row import Access, Rpc
+from handlers.rpc.row import Access, Address, Rpc
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
+from schema.arms import FLEET
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
-from schema.events import EVENTS, EventClass, EventRow, event_topic
+from schema.events import EVENTS, FLEET_CLASSES, EventClass, EventRow, event_topic
 from schema.fields import Field, fields_of
 from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem
 from schema.messages import Message
@@ -66,10 +67,21 @@ def event_of(rpc: Rpc) -> str:
     return code(ITEMS[rpc.item].event_name)
 
 
+TO = {
+    Address.ARM: "",
+    Address.ARM | Address.ROWS: "; to a group: done with each arm",
+    Address.ARM | Address.GROUP: "; to a group: one answer",
+    Address.GROUP: "; to a group alone",
+    Address.FLEET: f"; to `{FLEET}` alone",
+    Address.ARM | Address.FLEET: f"; to `{FLEET}`: of the fleet itself",
+}
+"""What a method may be sent to, in words, beside one arm."""
+
+
 def rpc_row(rpc: Rpc) -> tuple[str, ...]:
     """One line of the table of methods."""
     more = f"; lives {rpc.ttl_ms} ms unless `ttl_ms` says otherwise" if rpc.ttl_ms else ""
-    more += "; any arm level" if rpc.any_arm else ""
+    more += "; any arm level" if rpc.any_arm else TO[rpc.address]
     item, unit = code(rpc.item), code(rpc.unit)
     messages = (message_of(rpc.request), message_of(rpc.reply))
     return (code(rpc.name), *messages, rpc.access.value, item, unit, event_of(rpc), rpc.right or "", rpc.summary + more)
@@ -135,7 +147,8 @@ def error_row(kind: str, row: ErrorRow) -> tuple[str, ...]:
 def event_row(event: EventRow) -> tuple[str, ...]:
     """One line of the table of events."""
     notice = event.event_class is EventClass.NOTICE
-    topic = "ntf/<user>/<conn>/<handle>" if notice else f"evt/<arm>/{event_topic(event.name)}"
+    arm = FLEET if event.event_class in FLEET_CLASSES else "<arm>"
+    topic = "ntf/<user>/<conn>/<handle>" if notice else f"evt/{arm}/{event_topic(event.name)}"
     return (code(event.name), code(topic), "" if event.number is None else str(event.number))
 
 

@@ -115,7 +115,7 @@ def events() -> str:
         )
         for row in EVENTS.values()
     )
-    return table(("event", "topic below `evt/<arm>/`", "Kinova's number"), rows)
+    return table(("event", "topic below `evt/<arm>/` or `evt/@all/`", "Kinova's number"), rows)
 
 
 def kinds() -> str:

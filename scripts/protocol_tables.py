@@ -14,6 +14,7 @@ TOPICS: tuple[tuple[str, str, str, str, str], ...] = (
     ("evt/<arm>/mode", "service → all", "1", "no", "changes of the control mode"),
     ("evt/<arm>/outcome", "service → all", "1", "no", "CHANGE_NOT_APPLIED: an accepted change that did not become what was asked"),
     ("evt/<arm>/admin", "service → all", "1", "no", "who may change the arm, which arm it is, whom the rights refused"),
+    ("evt/@all/{plan,recipe,settings}", "service → all", "1", "no", "what the fleet itself tells: arm `@all`, a `seq` of its own, `rev` 0"),
     ("state/<arm>/<document>", "service → all", "1", "yes", "`config`, `reported`, `mode`, `effective`, `presence`"),
     ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `factsheet/<arm>`"),
     ("svc/<instance>", "service → all", "1", "yes", "whether the service is there; also its will"),

@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-from broker.settings import CHECK_MODES, LOG_LEVELS, LONGEST_LATENCY_MS, RIGHTS
+from broker.settings import CHECK_MODES, EVERYBODY, LOG_LEVELS, LONGEST_LATENCY_MS, RIGHTS
 from broker.settings.checks import (
     AGE_MOST_US,
     CLIENT_ID_MOST,
@@ -15,6 +15,7 @@ from broker.settings.checks import (
     MOST_RATE,
     QUEUE_MOST,
 )
+from broker.settings.group_checks import GROUPS_MOST, OF_AN_ARM_MOST
 from broker.settings.records import AUTHORITIES, DRIFTS, MQTT_CLIENTS
 from broker.topics import ROOT_LEVELS
 from limits.stack.joints import QUANTITIES
@@ -165,6 +166,12 @@ SETTINGS: dict[str, Meaning] = {
     ),
     "arm.was": Meaning(
         "the id that it had before: all that is known of it goes over", NAME, ('"old-1"',), ('"r2"', '"o/1"')
+    ),
+    "arm.groups": Meaning(
+        "the groups that it is a member of, for requests to `@<group>`; names that differ only in case are refused",
+        f"at most {OF_AN_ARM_MOST} an arm, {GROUPS_MOST:,} in all; {NAME}; not `{EVERYBODY}`",
+        ('["cell-4", "gen3"]',),
+        ('["all"]', '["@cell"]'),
     ),
 }
 """By key; `<user>` stands for a user, `arm` is each `[[arm]]`."""

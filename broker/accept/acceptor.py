@@ -14,6 +14,7 @@ from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode_once
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
+from broker.accept.group_requests import GroupRequests
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.options import check_options
 from broker.accept.orders import Orders
@@ -21,7 +22,9 @@ from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Waiter, job_of
+from broker.arms.stream import Stream
 from broker.publish.notices import Notices
+from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
 from broker.settings import Settings
@@ -29,8 +32,9 @@ from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
-from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.rpc.outcome import Answer, EventsQuery, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
+from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
@@ -54,6 +58,7 @@ class Acceptor:
         quarantine: Quarantine,
         denials: Denials,
         decision: Decision,
+        fleet_events: FleetEvents,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -64,7 +69,8 @@ class Acceptor:
         self._known_ids = KnownIds(ledger.store)
         self._denials = denials
         self._sessions = sessions
-        self._decision = decision
+        self._decision, self._fleet_events = decision, fleet_events
+        self.groups = GroupRequests(ledger.store.reserve, settings)
         self.follow(settings)
         self._topics = topics
         self._open: deque[list[Arrival]] = deque()
@@ -114,6 +120,7 @@ class Acceptor:
         """Decide by these settings from now on."""
         self._settings = settings
         self._users = self._replies.users = self._decision.follow(settings)
+        self.groups.follow(settings, self._users)
         self._ledger.traffic.follow(settings.clients)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
@@ -152,9 +159,9 @@ class Acceptor:
         self._notices.touch(arrival.topic.user, arrival.topic.conn)
         if arrival.remembered and self._repeated(arrival):
             return
-        if self.closing:
-            raise BrokerError("shutting_down", "the service is ending; send the same request again")
         session = self._sessions.get(arrival.topic.arm)
+        if (session is None or self.closing) and self._was_for_group(arrival):
+            return
         arrival.checked_only = only_checked(arrival, session)
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
@@ -177,6 +184,28 @@ class Acceptor:
             arrival.tightened = isinstance(outcome, Proposal) and outcome.tightens
         else:
             self._order(arrival, session, request, outcome)
+
+    def _was_for_group(self, arrival: Arrival) -> bool:
+        """Whether a request is for a group; then the same checks, and its one answer, or a row for each of its arms.
+
+        Raises:
+            BrokerError: shutting_down, whatever it is for; what is wrong with it.
+        """
+        if self.closing:
+            raise BrokerError("shutting_down", "the service is ending; send the same request again")
+        if not arrival.topic.arm.startswith("@") or (arrival.rpc is not None and arrival.rpc.any_arm):
+            return False
+        expires_us = expiry_us(arrival, self._users, self._ledger.clock)
+        rpc, group = self.groups.admit(arrival)
+        if Address.ROWS in rpc.address:
+            self.groups.fan_out(arrival, rpc, group, expires_us)
+            return True
+        stream = self._fleet_events.stream
+        outcome = rpc.decide(stream.state, request_of(arrival, self._settings))
+        if isinstance(outcome, EventsQuery):
+            outcome = self._orders.looked_up(stream.arm, outcome)
+        self._answer(arrival, stream, outcome)
+        return True
 
     def _repeated(self, arrival: Arrival) -> bool:
         """Whether the id is known; then its outcome is given again, or will be.
@@ -208,6 +237,8 @@ class Acceptor:
         arrival.address(self._topics)  # may add its own warning
         session = self._sessions.get(arrival.topic.arm)
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
+        if arrival.topic.arm.startswith("@"):
+            counters = self._fleet_events.counters
         topic, warnings = arrival.topic, tuple(arrival.warnings)
         return refusal(error, counters, arrival.shown_id, topic.arm, topic.method, arrival.at_us, warnings)
 
@@ -216,7 +247,8 @@ class Acceptor:
         topic = arrival.topic
         address = arrival.address(self._topics)
         if error.kind == "not_permitted":
-            self._denials.add(topic, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
+            told = topic._replace(arm=self.groups.told_of(topic.arm)) if topic.arm.startswith("@") else topic
+            self._denials.add(told, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)
         room = not self._ledger.store.reserve.full()
@@ -256,7 +288,7 @@ class Acceptor:
             codec=address.codec,
         )  # fmt: skip
 
-    def _answer(self, arrival: Arrival, session: ArmSession | None, outcome: Outcome) -> None:
+    def _answer(self, arrival: Arrival, session: Stream | None, outcome: Outcome) -> None:
         if not isinstance(outcome, Answer):
             raise TypeError(type(outcome).__name__)
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)

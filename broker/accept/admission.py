@@ -9,8 +9,10 @@ from handlers.items.room import check_room
 from handlers.methods.authority import check_hold, is_checked_only
 from handlers.rpc.request import Request
 from handlers.rpc.rights import check_right, may_unlock
-from handlers.rpc.row import Access, Guard, Rpc
+from handlers.rpc.row import Access, Address, Guard, Rpc
 from handlers.rpc_table import RPC_TABLE
+from handlers.state.refusals import NOTHING_CHANGED
+from schema.arms import FLEET
 from schema.errors import BrokerError
 from schema.features import UNBUILT
 from schema.nearest import did_you_mean
@@ -29,15 +31,23 @@ def method_of(arrival: Arrival, session: ArmSession | None, arms: Iterable[str],
     if session is None and not (rpc is not None and rpc.any_arm):
         raise BrokerError("unknown_arm", f"no arm {topic.arm} is registered{_hint(topic.arm, arms, settings)}")
     if rpc is None:
-        if topic.method in UNBUILT:
-            raise BrokerError("unimplemented", f"{topic.method} is described, and not served by this version")
-        hint = did_you_mean(topic.method, RPC_TABLE) or "; names are compared byte for byte"
-        raise BrokerError("unknown_method", f"no method {topic.method[:64]!r}{hint}")
+        raise no_method(topic.method)
     if session is not None and rpc.name not in session.state.methods and not rpc.any_arm:
+        if Address.ARM not in rpc.address:
+            takes = FLEET if Address.FLEET in rpc.address else "a group"
+            raise BrokerError("unsupported_option", f"{rpc.name} takes {takes}, no single arm. {NOTHING_CHANGED}")
         raise BrokerError("unknown_method", f"{topic.arm} cannot do {rpc.name}")
     if arrival.params_error is not None and arrival.params_error.kind not in VALUE_KINDS:
         raise arrival.params_error
     return rpc
+
+
+def no_method(name: str) -> BrokerError:
+    """The refusal of a method that this version does not serve, or nobody knows."""
+    if name in UNBUILT:
+        return BrokerError("unimplemented", f"{name} is described, and not served by this version")
+    hint = did_you_mean(name, RPC_TABLE) or "; names are compared byte for byte"
+    return BrokerError("unknown_method", f"no method {name[:64]!r}{hint}")
 
 
 def _hint(arm: str, arms: Iterable[str], settings: Settings) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from broker.accept.acks import Ticket
 from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
-from broker.topics import RequestTopic, Topics, is_name
+from broker.topics import RequestTopic, Topics, is_group, is_name
 from handlers.rpc.row import Access, Rpc
 from schema.codecs import CODECS, codec_for, known_codec, taken_back
 from schema.codecs.codec import Codec
@@ -161,10 +161,9 @@ def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
     arm = arrival.topic.arm
     if arrival.rpc is not None and arrival.rpc.any_arm:
         return None
-    if arm.startswith("@"):
-        return BrokerError("unsupported_option", f"arm {arm[:_LONGEST_QUOTE]!r}: groups of arms are not supported")
-    if not is_name(arm):
-        text = f"arm {arm[:_LONGEST_QUOTE]!r}: no arm id ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})"
+    if not is_name(arm) and not is_group(arm):
+        what = "@<group>" if arm.startswith("@") else "arm id"
+        text = f"arm {arm[:_LONGEST_QUOTE]!r}: no {what} ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})"
         return BrokerError("bad_arm_id", text)
     return None
 

@@ -2,7 +2,7 @@
 
 from broker.accept.arrival import Arrival
 from broker.settings import Users
-from handlers.rpc.row import Option, Rpc
+from handlers.rpc.row import Address, Option, Rpc
 from handlers.rpc_table import OPTIONS
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.codecs.envelope import TTL_LIMIT_MS, VALID_FOR_MS
@@ -11,8 +11,10 @@ from schema.errors import BrokerError
 from schema.features import FEATURES
 
 
-def check_options(arrival: Arrival, rpc: Rpc, users: Users) -> None:
+def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = False) -> None:
     """Refuse options that the method does not take, or this version does not serve, and a unit that is not its own.
+
+    `of_group`: whether it is asked of a group.
 
     Raises:
         BrokerError: unsupported_option, bad_request_field, unimplemented, unit_mismatch.
@@ -29,11 +31,17 @@ def check_options(arrival: Arrival, rpc: Rpc, users: Users) -> None:
     elif envelope.ttl_ms is not None and envelope.ttl_ms > TTL_LIMIT_MS:
         raise BrokerError("bad_request_field", f"ttl_ms: {envelope.ttl_ms} ms is not between 1 and {TTL_LIMIT_MS}")
     if envelope.group is not None:
-        text = f"group: {rpc.name} is asked of one arm, no group. {NOTHING_CHANGED}"
-        raise BrokerError("unsupported_option", text)
+        _check_group(rpc, of_group=of_group)
     if envelope.unit and envelope.unit != rpc.unit:
         has = rpc.unit or "none of deg and rad"
         raise BrokerError("unit_mismatch", f"unit: {envelope.unit!r} is asserted, {rpc.name} has {has}")
+
+
+def _check_group(rpc: Rpc, *, of_group: bool) -> None:
+    """Refuse what says how a group is changed where none is."""
+    if not of_group or Address.ROWS not in rpc.address:
+        why = "gives one answer for it" if of_group else "is asked of one arm, no group"
+        raise BrokerError("unsupported_option", f"group: {rpc.name} {why}. {NOTHING_CHANGED}")
 
 
 def _check_taken(rpc: Rpc, option: Option, name: str) -> None:

@@ -88,7 +88,7 @@ class Orders:
                 )
                 return Answer({}, Stage.STORED)
             case HistoryQuery() | EventsQuery():
-                return self._looked_up(session, order)
+                return self.looked_up(session.arm, order)
             case FaultOrder(fault):
                 _misbehave(session, fault)
                 return Answer({}, Stage.STORED)
@@ -98,15 +98,20 @@ class Orders:
             case _:
                 raise TypeError(type(order).__name__)
 
-    def _looked_up(self, session: ArmSession, query: HistoryQuery | EventsQuery) -> Answer:
+    def looked_up(self, arm: str, query: HistoryQuery | EventsQuery) -> Answer:
+        """What the store has of an arm, or of the fleet.
+
+        Raises:
+            BrokerError: internal: it is damaged.
+        """
         try:
-            return self._history(session, query) if isinstance(query, HistoryQuery) else self._events(session, query)
+            return self._history(arm, query) if isinstance(query, HistoryQuery) else self._events(arm, query)
         except RowDamagedError as error:
             raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
 
-    def _history(self, session: ArmSession, query: HistoryQuery) -> Answer:
+    def _history(self, arm: str, query: HistoryQuery) -> Answer:
         page = self._ledger.store.history(
-            session.arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
+            arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
         )
         return Answer(
             {
@@ -116,8 +121,8 @@ class Orders:
             }
         )
 
-    def _events(self, session: ArmSession, query: EventsQuery) -> Answer:
-        page = self._ledger.store.events(session.arm, query.after_seq, query.limit, PAGE_BYTES)
+    def _events(self, arm: str, query: EventsQuery) -> Answer:
+        page = self._ledger.store.events(arm, query.after_seq, query.limit, PAGE_BYTES)
         events: list[Any] = []
         missing = list(page.missing)
         for row in page.events:

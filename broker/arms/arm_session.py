@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
-
 from broker.arms.jobs import ChangeJob, Job, Phase
+from broker.arms.stream import encode_heads
 from broker.blobs import pack, pack_setters
 from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
@@ -18,8 +17,6 @@ from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
 from schema.arms import Activity, Authority, Description, Slot
 from schema.envelope import Author
 from schema.messages import Message
-
-encode_heads = msgspec.json.Encoder().encode
 
 
 class Found(NamedTuple):

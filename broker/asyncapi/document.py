@@ -12,7 +12,8 @@ from broker.asyncapi.shapes import COMPONENTS, Schema, ref
 from broker.publish.contents import NAMES
 from broker.topics import Topics
 from handlers.rpc_table import RPC_TABLE
-from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, event_topic
+from schema.arms import FLEET
+from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, EventClass, event_topic
 
 VERSION = "3.0.0"
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -112,6 +113,13 @@ _LEAVES = {
 }
 
 
+_OF_THE_FLEET = {
+    EventClass.PLAN: "changes of many arms",
+    EventClass.RECIPE: "values under a name",
+    EventClass.SETTINGS: "what the settings say of it",
+}
+
+
 def _events(topics: Topics) -> dict[str, _Channel]:
     """The channels of events."""
     event: dict[str, Schema] = {"event": ref("Event")}
@@ -123,6 +131,10 @@ def _events(topics: Topics) -> dict[str, _Channel]:
         "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events", event),
         "outcomeEvent": (topics.event("{arm}", outcome), "Accepted changes that did not become what was asked", event),
         "adminEvent": (topics.event("{arm}", admin), told, event),
+        **{
+            f"{topic.value}Event": (topics.event(FLEET, topic.value), f"Events of the fleet: {text}", event)
+            for topic, text in _OF_THE_FLEET.items()
+        },
     }
 
 

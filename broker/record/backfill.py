@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from broker.arms.arm_session import ArmSession
+from broker.arms.stream import Stream
 from broker.publish.outbox import Outbox
 from broker.store.errors import RowDamagedError
 from broker.store.rows import Damage, EventRow, RequestRow
@@ -42,7 +42,7 @@ class Backfill:
         publish: gives a stored event to the outbox.
     """
 
-    def __init__(self, store: Store, outbox: Outbox, publish: Callable[[ArmSession, EventRow], None]) -> None:
+    def __init__(self, store: Store, outbox: Outbox, publish: Callable[[Stream, EventRow], None]) -> None:
         self._store = store
         self._outbox = outbox
         self._publish = publish
@@ -53,7 +53,7 @@ class Backfill:
         """Arms that are not served, and the seq up to which the replies of their changes were given."""
         self._earlier: dict[str, int] = {}
         """The last seq of each arm whose reply may be one that an earlier run owed."""
-        self._late: dict[str, ArmSession] = {}
+        self._late: dict[str, Stream] = {}
         self._then: dict[str, list[Callable[[], None]]] = {}
         self._feeding = False
         outbox.on_room = self.feed
@@ -67,7 +67,7 @@ class Backfill:
         """An earlier run owed replies; `absent` are arms that are not served, with the seq that was published."""
         self._give, self._owed_n, self._absent = give, 0, absent
 
-    def begin(self, session: ArmSession) -> None:
+    def begin(self, session: Stream) -> None:
         """Take up an arm as the store knows it: what the MQTT server may not have is published before anything new."""
         session.given_seq = session.published_seq
         if session.given_seq < session.state.seq:
@@ -75,7 +75,7 @@ class Backfill:
             if self._give is not None:
                 self._earlier[session.arm] = session.state.seq
 
-    def takes(self, session: ArmSession, seq: int) -> bool:
+    def takes(self, session: Stream, seq: int) -> bool:
         """Whether an event that was just committed is not to be given now: it was, or it will be from the store."""
         if seq <= session.given_seq:
             return True
@@ -85,7 +85,7 @@ class Backfill:
         self._late[session.arm] = session
         return True
 
-    def then(self, session: ArmSession, callback: Callable[[], None]) -> None:
+    def then(self, session: Stream, callback: Callable[[], None]) -> None:
         """Call back once an arm is not late; at once if it is not."""
         if session.arm in self._late:
             self._then.setdefault(session.arm, []).append(callback)
@@ -139,7 +139,7 @@ class Backfill:
         if page.more:
             self._absent[arm] = max([row.seq for row in page.events] + [last for _, last in page.missing])
 
-    def _read_page(self, session: ArmSession) -> bool:
+    def _read_page(self, session: Stream) -> bool:
         """Give some events of an arm; whether there are more."""
         earlier = self._earlier.get(session.arm, 0)
         try:
@@ -161,7 +161,7 @@ class Backfill:
         session.given_seq = max([session.given_seq] + [last for _, last in page.missing])
         return page.more
 
-    def _give_event(self, session: ArmSession, row: EventRow) -> None:
+    def _give_event(self, session: Stream, row: EventRow) -> None:
         try:
             self._publish(session, row)
         except _UNUSABLE as error:

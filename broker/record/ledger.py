@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from broker import logs
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase, RestoreJob
+from broker.arms.stream import Stream
 from broker.blobs import pack
 from broker.clock import Clock
 from broker.counters import Counters
@@ -90,7 +92,7 @@ class Ledger:
         """Store a slot as it stands when everything that goes with it is done."""
         self.store.batch.slot_changed((session.arm, *slot), session.item_row)
 
-    def put_arm(self, session: ArmSession) -> None:
+    def put_arm(self, session: Stream) -> None:
         """Store an arm's counters as they stand when everything that goes with them is done."""
         self.store.batch.arm_changed(session.arm, session.row)
 
@@ -208,24 +210,11 @@ class Ledger:
         )
 
     def emit(
-        self,
-        session: ArmSession,
-        name: str,
-        *,
-        cause: str,
-        stage: str,
-        by: Author,
-        rev: int,
-        change: EventChange | None = None,
-        request_id: str = "",
-        reason: str = "",
-        mode: int | None = None,
-        to: HandleEntry | None = None,
-        denied: Denied | None = None,
-        trace: str = "",
-        number: int = 0,
-        of: ChangeJob | None = None,
-    ) -> Event:
+        self, session: Stream, name: str, *, cause: str, stage: str, by: Author, rev: int,
+        change: EventChange | None = None, request_id: str = "", reason: str = "", mode: int | None = None,
+        to: HandleEntry | None = None, denied: Denied | None = None, trace: str = "", plan: int = 0, until_us: int = 0,
+        details: dict[str, Any] | None = None, number: int = 0, of: ChangeJob | None = None,
+    ) -> Event:  # fmt: skip
         """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone.
 
         `number` is that of its change, if it has one; of a change `of` a job its body is made whenever it is read.
@@ -238,7 +227,7 @@ class Ledger:
         event = Event(
             arm=state.arm, epoch=self.epoch, seq=state.seq, prev=prev, rev=rev, at_us=at_us, cause=cause, stage=stage,
             by=by, event=name, request_id=request_id, notification=self._bodies.notification(name, at_us, by, mode),
-            change=change, reason=reason, denied=denied,
+            change=change, reason=reason, denied=denied, plan=plan, until_us=until_us, details=details,
         )  # fmt: skip
         body = self._codec.encode_event(event)
         self.store.batch.add_event(self._row(event, below, body, mode, number, of))
@@ -257,7 +246,7 @@ class Ledger:
             parts=parts,
         )  # fmt: skip
 
-    def _last_notice(self, session: ArmSession, event: Event, entry: HandleEntry) -> None:
+    def _last_notice(self, session: Stream, event: Event, entry: HandleEntry) -> None:
         """Not marked as published: that would mark the events before it, too."""
 
         def tell() -> None:
@@ -267,7 +256,7 @@ class Ledger:
         self.backfill.takes(session, event.seq)
         self.backfill.then(session, tell)
 
-    def publish_again(self, session: ArmSession, row: EventRow) -> None:
+    def publish_again(self, session: Stream, row: EventRow) -> None:
         """Publish a stored event that the MQTT server may not have."""
         if row.topic == EventClass.NOTICE.value:
             return
@@ -275,7 +264,7 @@ class Ledger:
         self._send(session, row.seq, row.topic, row.body)
 
     def _publish(
-        self, session: ArmSession, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
+        self, session: Stream, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
     ) -> None:
         logs.info("change", _told(event))
         if self.backfill.takes(session, event.seq):
@@ -283,9 +272,7 @@ class Ledger:
         self.notices.send(event, below, trace)
         self._send(session, event.seq, below, body, trace, marks=of is None or not of.reply_follows)
 
-    def _send(
-        self, session: ArmSession, seq: int, below: str, body: bytes, trace: str = "", *, marks: bool = True
-    ) -> None:
+    def _send(self, session: Stream, seq: int, below: str, body: bytes, trace: str = "", *, marks: bool = True) -> None:
         self.outbox.send(
             Publication(
                 self._topics.event(session.arm, below),
@@ -297,7 +284,7 @@ class Ledger:
             )
         )
 
-    def published(self, session: ArmSession, seq: int) -> None:
+    def published(self, session: Stream, seq: int) -> None:
         """The MQTT server took an event, and the reply that follows it if there is one."""
         session.published_seq = seq
         self.store.published(session.arm, seq)

@@ -1,5 +1,6 @@
 """The settings: `fleet.toml`, the environment and the quick form of the command line. Nothing else reads them."""
 
+from broker.settings.groups import EVERYBODY, Group, Groups
 from broker.settings.load import from_document, load, look_at, quick, read
 from broker.settings.places import Fault, KeyPath, Places
 from broker.settings.records import (
@@ -29,6 +30,7 @@ from broker.settings.users import SHORT, Users, doubts
 __all__ = [
     "ANYBODY",
     "CHECK_MODES",
+    "EVERYBODY",
     "LOG_LEVELS",
     "LONGEST_LATENCY_MS",
     "REAPPLY",
@@ -41,6 +43,8 @@ __all__ = [
     "CheckSettings",
     "ClientSettings",
     "Fault",
+    "Group",
+    "Groups",
     "KeyPath",
     "MetricsSettings",
     "MqttSettings",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from broker.server_url import parse_server_url
 from broker.settings.client_checks import NAME, client_faults, lock_faults
+from broker.settings.group_checks import group_faults
 from broker.settings.places import Fault, KeyPath
 from broker.settings.records import (
     AUTHORITIES,
@@ -56,6 +57,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     yield from _default_faults(settings)
     yield from _arm_faults(settings)
     yield from _rename_faults(settings)
+    yield from group_faults(settings)
 
 
 def _chosen(path: KeyPath, name: str, value: str, allowed: tuple[str, ...]) -> Iterator[Fault]:

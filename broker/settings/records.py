@@ -194,6 +194,8 @@ class ArmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The control modes in which it may be idle."""
     was: str = ""
     """The id that it had before: what the service knows under that one counts under this."""
+    groups: tuple[str, ...] = ()
+    """The groups that it is a member of; requests to `@<group>` are for all its members."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from broker.store.rows import ArmRow, ChangeRow, ChangeState, ChangeUpdate, Dama
 from broker.store.seals import Seal, Sealed, Values, agrees, all_rows, each_row, meant, selected
 from broker.store.service_row import Service, read_service, write_service
 from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PRINCIPAL, PUBLISHED
+from schema.arms import FLEET
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -148,7 +149,7 @@ class Repair:
         for arm in sorted(named - found.keys()):
             found[arm] = self._numbered_anew(arm, items)
             self._hold(arm, "arm")
-        self._slots = Counter(dict.fromkeys(found, 0))
+        self._slots = Counter(dict.fromkeys(found.keys() - {FLEET}, 0))
         self._slots.update(row.arm for row in items)
         return [
             ArmRow(
@@ -185,7 +186,7 @@ class Repair:
         Where all have as many, it may be of any.
         """
         held = {arm: [*rows] for arm, rows in self._held.items() if arm in self._slots}
-        lost = [what for arm, rows in self._held.items() if arm not in self._slots for what in rows]
+        lost = [what for arm, rows in self._held.items() if arm not in {*self._slots, FLEET} for what in rows]
         if lost:
             most = max(self._slots.values(), default=0)
             for arm in [one for one, count in self._slots.items() if count < most] or self._slots:

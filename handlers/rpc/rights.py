@@ -1,5 +1,7 @@
 """What users may do: read, unless the settings say less, and of the rest what they grant, arm by arm."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from handlers.rpc.row import Guard, Right, Rpc
@@ -7,6 +9,8 @@ from handlers.state.arm_state import ArmState
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
+NAMED_MOST = 3
+"""Arms that a refusal names."""
 EVERYTHING = frozenset(Right)
 """Every right there is."""
 
@@ -38,6 +42,33 @@ def may_unlock(state: ArmState, rpc: Rpc, user: str, rights: frozenset[Right]) -
     """Whether a request is about a lock of somebody else, and from a user who may end it."""
     others = state.hold is not None and state.hold.by.user != user
     return rpc.guard is Guard.LOCK and others and Right.UNLOCK in rights
+
+
+def check_group_right(group: str, arms: Collection[str], rpc: Rpc, user: str, grant: Grant) -> None:
+    """Refuse what the user has no right to on each arm of a group.
+
+    A lock that somebody else may end is looked at arm by arm.
+
+    Raises:
+        BrokerError: not_permitted, naming the first arm.
+    """
+    unread = [] if grant.asks and grant.reads is None else sorted(arm for arm in arms if not grant.may_read(arm))
+    if unread or not grant.asks:
+        why = f"may not read {_few(unread)} of {group}" if grant.asks else "sends no requests"
+        raise BrokerError("not_permitted", f"user {user} {why}, by the settings. {NOTHING_CHANGED}")
+    if rpc.right is None:
+        return
+    unlocks = rpc.guard is Guard.LOCK and Right.UNLOCK in grant.rights
+    has = grant.arms if rpc.right in grant.rights or unlocks else frozenset[str]()
+    if lacks := sorted(arm for arm in arms if arm not in has):
+        text = f"{rpc.name} of {group} needs the right {rpc.right} on each of its arms; user {user} lacks it on"
+        raise BrokerError("not_permitted", f"{text} {_few(lacks)}. {NOTHING_CHANGED}")
+
+
+def _few(arms: list[str]) -> str:
+    """The first of some arms, and how many more there are."""
+    more = len(arms) - NAMED_MOST
+    return ", ".join(arms[:NAMED_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_right(state: ArmState, rpc: Rpc, user: str, grant: Grant) -> None:

@@ -33,6 +33,19 @@ class Guard(enum.Enum):
     """The lock, and how far the service may go: below control it is checked only."""
 
 
+class Address(enum.Flag):
+    """What a method may be sent to, in the place of the arm."""
+
+    ARM = enum.auto()
+    """One arm."""
+    ROWS = enum.auto()
+    """A group: done with each of its arms."""
+    GROUP = enum.auto()
+    """A group, which gives one answer."""
+    FLEET = enum.auto()
+    """`@all` alone: what belongs to the whole fleet, to no arm of it."""
+
+
 class Right(enum.StrEnum):
     """What a user may be allowed to do with an arm beside reading."""
 
@@ -78,3 +91,4 @@ class Rpc(msgspec.Struct, frozen=True):
     guard: Guard = Guard.NONE
     right: Right | None = None
     """What a user needs for it; None: everybody may."""
+    address: Address = Address.ARM

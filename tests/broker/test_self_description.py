@@ -14,6 +14,9 @@ ADDRESSES = {
     "modeEvent": "plant/cell/v1/evt/{arm}/mode",
     "outcomeEvent": "plant/cell/v1/evt/{arm}/outcome",
     "adminEvent": "plant/cell/v1/evt/{arm}/admin",
+    "planEvent": "plant/cell/v1/evt/@all/plan",
+    "recipeEvent": "plant/cell/v1/evt/@all/recipe",
+    "settingsEvent": "plant/cell/v1/evt/@all/settings",
     **{
         f"state{name.capitalize()}": f"plant/cell/v1/state/{{arm}}/{name}"
         for name in ("presence", "config", "mode", "reported", "effective")

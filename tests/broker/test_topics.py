@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.topics import PublicTopic, ReadTopics, Remembered, RequestTopic, Topics, is_leaf, is_name, user_of
+from broker.topics import PublicTopic, ReadTopics, Remembered, RequestTopic, Topics, is_group, is_leaf, is_name, user_of
 from handlers.rpc_table import RPC_TABLE
 
 TOPICS = Topics("plant/north")
@@ -43,14 +43,16 @@ def test_requests_are_parsed_by_their_exact_levels() -> None:
 
 
 def test_what_is_too_long_for_a_name_is_cut_and_says_so() -> None:
-    whole = TOPICS.parse_request(f"plant/north/v1/req/u/c/{'a' * 63}/{'m' * 63}")
-    assert whole == RequestTopic("u", "c", "a" * 63, "m" * 63)
-    assert not whole.cut
-    for arm, method in (("a" * 64, "Get"), ("r1", "m" * 60_000), ("a" * 70, "m" * 70)):
+    for arm in ("a" * 63, "@" + "a" * 63):
+        whole = TOPICS.parse_request(f"plant/north/v1/req/u/c/{arm}/{'m' * 63}")
+        assert whole == RequestTopic("u", "c", arm, "m" * 63)
+        assert not whole.cut
+        assert is_name(arm) or is_group(arm)
+    for arm, method in (("a" * 65, "Get"), ("@" + "a" * 64, "Get"), ("r1", "m" * 60_000), ("a" * 70, "m" * 70)):
         cut = TOPICS.parse_request(f"plant/north/v1/req/u/c/{arm}/{method}")
-        assert cut == RequestTopic("u", "c", arm[:64], method[:64], cut=True)
+        assert cut == RequestTopic("u", "c", arm[:65], method[:65], cut=True)
         assert cut.cut
-        assert not is_name(cut.arm) or cut.method not in RPC_TABLE
+        assert not (is_name(cut.arm) or is_group(cut.arm)) or cut.method not in RPC_TABLE
     assert max(map(len, RPC_TABLE)) < 64
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers import rpc_table
-from handlers.rpc.row import Access, Guard
+from handlers.rpc.row import Access, Address, Guard
 from handlers.rpc_table import HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
 from schema.items import ITEMS
 from schema.messages import JointSpeedSoftLimits
@@ -52,6 +52,11 @@ DEGREES = {
     "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "GetDesiredSpeeds",
     "GetKinematicHardLimits", "GetKinematicSoftLimits", "GetAllKinematicSoftLimits",
 }  # fmt: skip
+ROW_BY_ROW = {
+    *(name for name in WRITES if name.startswith(("Set", "Reset", "Clear"))),
+    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending",
+} - {"SetControlMode"}  # fmt: skip
+"""Methods that are done with each arm of a group."""
 
 RADIANS = {"GetSkeleton", "CheckTrajectory", "CheckCommand", *HELD}
 
@@ -96,6 +101,14 @@ def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
     assert guards[Guard.HOLD] == held - guards[Guard.LOCK]
     assert guards[Guard.AUTHORITY] == WRITES - UNGUARDED - held
     assert guards[Guard.NONE] >= UNGUARDED
+
+
+def test_what_a_method_may_be_sent_to_is_pinned() -> None:
+    of = {name: rpc.address for name, rpc in RPC_TABLE.items()}
+    assert {name for name, address in of.items() if Address.ROWS in address} == ROW_BY_ROW
+    assert {name for name, address in of.items() if Address.GROUP in address} == set()
+    assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents"}
+    assert {name for name, address in of.items() if Address.ARM not in address} == set()
 
 
 def test_methods_that_can_tighten_are_pinned() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from schema.events import FLEET_CLASSES
 from tests.journey.client import Client
 from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
@@ -96,7 +97,7 @@ async def test_everything_that_is_published_is_as_its_channel_says(connect: Clie
         for payload in channels[matching[0]][1]["messages"].values():
             checked(payload["payload"], message.document)
     told = {name for name, operation in DOCUMENT["operations"].items() if operation["action"] == "send"}
-    assert told - seen == {"deviceCommand"}
+    assert told - seen == {"deviceCommand", *(f"{topic}Event" for topic in FLEET_CLASSES)}
 
 
 class Generated:

@@ -111,11 +111,11 @@ async def test_unknown_methods(connect: ClientMaker, arm: str, method: str) -> N
     assert (reply["method"], reply["rev"]) == (method, 1)
 
 
-@pytest.mark.parametrize("group", ["@all", "@", "@ b"])
-async def test_groups_do_not_exist_yet(connect: ClientMaker, group: str) -> None:
+@pytest.mark.parametrize("group", ["@", "@ b", "@-a", "@@all", "@" + "x" * 64])
+async def test_what_names_no_group_is_no_arm(connect: ClientMaker, group: str) -> None:
     client = await connect()
     reply = await client.call(group, "SetGravityVector", {"z": -9.81})
-    assert (reply["error"]["kind"], reply["error"]["retry"]) == ("unsupported_option", "never")
+    assert (reply["error"]["kind"], reply["error"]["retry"]) == ("bad_arm_id", "new_id")
     assert (reply["arm"], reply["rev"], reply["seq"]) == (group, 0, 0)
 
 

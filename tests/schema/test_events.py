@@ -36,6 +36,20 @@ OWN = {
         ("AUTHORITY_CHANGED", "ARM_HELD", "ARM_RELEASED", "ARM_CONFIRMED", "ARM_RENAMED", "REQUEST_DENIED"),
         EventClass.ADMIN,
     ),
+    **dict.fromkeys(
+        (
+            "PLAN_PROPOSED",
+            "PLAN_STARTED",
+            "PLAN_WAVE_ENDED",
+            "PLAN_PAUSED",
+            "PLAN_RESUMED",
+            "PLAN_REVERSING",
+            "PLAN_ENDED",
+        ),
+        EventClass.PLAN,
+    ),
+    "RECIPE_CHANGED": EventClass.RECIPE,
+    **dict.fromkeys(("GROUPS_CHANGED", "POLICY_CHANGED"), EventClass.SETTINGS),
     "HANDLE_EXPIRED": EventClass.NOTICE,
 }
 
@@ -60,6 +74,9 @@ def test_name_of_a_number(number: int, name: str) -> None:
         ("CONTROL_MODE_CHANGED", "mode"),
         ("CHANGE_NOT_APPLIED", "outcome"),
         ("REQUEST_DENIED", "admin"),
+        ("PLAN_ENDED", "plan"),
+        ("RECIPE_CHANGED", "recipe"),
+        ("GROUPS_CHANGED", "settings"),
         ("15", "config/15"),
     ],
 )

@@ -50,12 +50,12 @@ def test_reads_are_audited_where_the_settings_say_so(tmp_path: Path) -> None:
 def test_long_names_are_cut_wherever_they_are_kept_or_shown_and_stay_different_requests(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         first = await plant.call("r1", "y" * 60_000, id="x")
-        assert (first["error"]["kind"], first["method"]) == ("unknown_method", "y" * 64)
+        assert (first["error"]["kind"], first["method"]) == ("unknown_method", "y" * 65)
         assert (await plant.call("r1", "y" * 60_000, id="x"))["duplicate"]
         other = await plant.call("r1", "y" * 60_001, id="x")
         assert other["error"]["kind"] == "id_reused"
         arm = await plant.call("r" * 60_000, SET, {}, id="z")
-        assert (arm["error"]["kind"], arm["arm"]) == ("bad_arm_id", "r" * 64)
+        assert (arm["error"]["kind"], arm["arm"]) == ("bad_arm_id", "r" * 65)
         longest = "SELECT max(length(accepted) + length(arm) + length(reply)) FROM job"
         assert plant.store._connection.execute(longest).fetchone()[0] < 2_000
         assert max(map(len, audited(plant.store._connection))) < 1_000

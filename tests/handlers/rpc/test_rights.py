@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.rpc.rights import EVERYTHING, NO_GRANT, Grant, check_right, may_unlock
+from handlers.rpc.rights import EVERYTHING, NO_GRANT, Grant, check_group_right, check_right, may_unlock
 from handlers.rpc.row import Access, Guard, Right
 from handlers.rpc_table import RPC_TABLE
 from handlers.state.arm_state import ArmState, Hold
@@ -101,3 +101,40 @@ def test_who_may_not_read_an_arm_may_nothing_there(grant: Grant, why: str) -> No
 def test_who_may_read_an_arm_asks_for_it() -> None:
     for grant in (NO_GRANT, Grant(reads=frozenset({"r1"}))):
         check_right(arm(), RPC_TABLE["GetGravityVector"], "u", grant)
+
+
+def group_refusal(method: str, grant: Grant, *arms: str) -> str:
+    try:
+        check_group_right("@cell", arms, RPC_TABLE[method], "u", grant)
+    except BrokerError as refusal:
+        error = refusal
+    else:
+        return ""
+    assert error.kind == "not_permitted"
+    return error.message
+
+
+def test_a_group_needs_the_right_on_each_of_its_arms() -> None:
+    grant = Grant(frozenset({"r1", "r2"}), frozenset({Right.WRITE}))
+    assert not group_refusal("SetGravityVector", grant, "r1", "r2")
+    text = group_refusal("SetGravityVector", grant, "r1", "r5", "r4", "r7", "r6", "r2")
+    assert text == (
+        "SetGravityVector of @cell needs the right write on each of its arms; user u lacks it on "
+        "r4, r5, r6 and 1 more. Nothing was changed."
+    )
+    assert "lacks it on r1, r2" in group_refusal("SetAuthority", grant, "r1", "r2")
+
+
+def test_who_may_end_the_locks_of_others_is_asked_arm_by_arm() -> None:
+    grant = Grant(frozenset({"r1"}), frozenset({Right.UNLOCK}))
+    assert not group_refusal("ReleaseArm", grant, "r1")
+    assert "lacks it on r2" in group_refusal("ReleaseArm", grant, "r1", "r2")
+    assert "lacks it on r1" in group_refusal("SetGravityVector", grant, "r1")
+
+
+def test_a_group_is_read_by_who_may_read_each_of_its_arms() -> None:
+    assert not group_refusal("GetEvents", NO_GRANT, "r1", "r2")
+    reads = Grant(reads=frozenset({"r1"}))
+    assert not group_refusal("GetEvents", reads, "r1")
+    assert "may not read r2 of @cell" in group_refusal("GetEvents", reads, "r1", "r2")
+    assert "sends no requests" in group_refusal("GetEvents", Grant(asks=False), "r1")

@@ -1,0 +1,48 @@
+"""The events of the fleet itself, on `evt/@all/...`."""
+
+from typing import Any
+
+from broker.arms.stream import FleetStream
+from broker.record.ledger import Ledger
+from schema.envelope import Author, Event, Stage
+from schema.events import FleetEvent
+
+
+class FleetEvents:
+    """Tells of what is of no arm; each event becomes part of the batch that is open now, and is published after it.
+
+    `stream`: their counters, as they were stored.
+    """
+
+    def __init__(self, ledger: Ledger, stream: FleetStream) -> None:
+        self._ledger = ledger
+        self.stream = stream
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        """What replies of the fleet have in the place of an arm's revision and seq."""
+        return 0, self.stream.state.seq
+
+    def begin(self) -> None:
+        """Publish what the MQTT server may not have, before anything new."""
+        self._ledger.backfill.begin(self.stream)
+
+    def emit(
+        self,
+        name: FleetEvent,
+        *,
+        cause: str,
+        by: Author,
+        details: dict[str, Any] | None = None,
+        plan: int = 0,
+        request_id: str = "",
+        reason: str = "",
+        trace: str = "",
+    ) -> Event:
+        """Store an event in the batch that is open; it is published after the commit."""
+        event = self._ledger.emit(
+            self.stream, name, cause=cause, stage=Stage.STORED, by=by, rev=0, request_id=request_id, reason=reason,
+            trace=trace, details=details, plan=plan,
+        )  # fmt: skip
+        self._ledger.store.flush_soon()
+        return event
