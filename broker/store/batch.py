@@ -1,6 +1,6 @@
 """What one transaction will hold, gathered on the event loop."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Hashable, Sized
 
 import msgspec
 
@@ -113,6 +113,8 @@ class FleetRows(Journal):
         super().__init__()
         self.grounds: dict[SlotKey, GroundRow | None] = {}
         self.overrides: dict[tuple[str, int], OverrideRow | None] = {}
+        self.put: dict[str, dict[Hashable, msgspec.Struct]] = {}
+        """Rows of other tables, by the names of these and by their keys."""
 
     def put_ground(self, slot: SlotKey, value: bytes | None) -> None:
         """Keep the ground of a slot, or (None) keep it no longer; the last one of the batch wins."""
@@ -121,6 +123,10 @@ class FleetRows(Journal):
     def put_override(self, arm: str, rev: int, body: bytes | None) -> None:
         """Keep an override, or (None) keep it no longer; the last one of the batch wins."""
         self.overrides[arm, rev] = None if body is None else OverrideRow(arm=arm, rev=rev, body=body)
+
+    def put_row(self, table: str, key: Hashable, row: msgspec.Struct) -> None:
+        """Insert or replace a row of a table that has no method of its own here; the last one of the batch wins."""
+        self.put.setdefault(table, {})[key] = row
 
 
 class Batch(FleetRows):
@@ -207,6 +213,7 @@ class Batch(FleetRows):
             self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
             self.principals, self.meta, self.firsts, self.epochs, self.grounds, self.overrides, self.reopened,
             self.changed_arms, self.changed_slots,
+            *self.put.values(),
         )  # fmt: skip
         return sum(map(len, parts))
 

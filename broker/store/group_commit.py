@@ -10,7 +10,7 @@ from broker.histogram import Histogram
 from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.pace import FEW, Pace
-from broker.store.reader import Reader
+from broker.store.plan_reader import PlanReader
 from broker.store.rows import Damage, RequestRow
 from broker.store.writer import Writer
 
@@ -19,7 +19,7 @@ DEEPEST = 3
 """So many commits on the loop's thread may follow each other without a turn of the event loop."""
 
 
-class GroupCommit(Reader):
+class GroupCommit(PlanReader):
     """Hands batches to the writer, one at a time, and calls back on the event loop; for the loop's thread.
 
     Rows go into `batch`, then `flush_soon` is called. What is read is what is committed, except that requests are found

@@ -21,8 +21,7 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
     """Raise the epoch, count this start on every change under way after an unclean end if `blame`, read the rest.
 
     Of requests only those are read whose change has no end. Runs inside the caller's transaction. Damaged rows are left
-    out; those that say what an arm is or should have are taken out of the file, and its arm is marked. `surveyed` is
-    what was found before.
+    out; those that say what an arm is or should have are taken out, and it is marked. `surveyed` was found before.
 
     Raises:
         StoreBrokenError: the row of the service is damaged.
@@ -48,6 +47,7 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
         open_changes=[msgspec.structs.replace(row, starts=starts.get(str(row.n), 0)) for row in changes],
         open_requests=requests,
         handles=handles,
+        plans=repair.plans(),
         principals=repair.principals(),
         meta=meta,
         next_n=_next_n(connection),

@@ -17,13 +17,13 @@ from broker.store.rows import Damage
 from broker.store.schema import connect_reader
 from broker.store.seals import Seal, agrees, all_rows, meant, selected
 from broker.store.statements import BatchWriter
-from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, HANDLE, ITEM, META, OVERRIDE, PUBLISHED
+from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, HANDLE, ITEM, META, OVERRIDE, PLAN_ARM, PUBLISHED
 
 log = structlog.get_logger()
 
 _STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, GROUND, OVERRIDE)
 """What of it may be dropped where an arm was met under its new name and nothing else happened."""
-OF_ARM = (*_STATE, HANDLE)
+OF_ARM = (*_STATE, HANDLE, PLAN_ARM)
 """What goes over, and the jobs. A repeat of a request is known by its user and id, whatever its arm is called."""
 _NONE = 0
 """The hash of a row that is to agree with nothing, under neither name."""

@@ -11,10 +11,21 @@ from broker.store import job, meta_keys
 from broker.store.audit import counts
 from broker.store.digest import digest
 from broker.store.errors import REMEDY, StoreBrokenError
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, ChangeUpdate, Damage, FirstRow, ItemRow, RequestRow
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeState,
+    ChangeUpdate,
+    Damage,
+    FirstRow,
+    ItemRow,
+    PlanArmRow,
+    PlanRow,
+    RequestRow,
+)
 from broker.store.seals import Seal, Sealed, Values, agrees, all_rows, each_row, meant, selected
 from broker.store.service_row import Service, read_service, write_service
-from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PRINCIPAL, PUBLISHED
+from broker.store.tables import ARM, ARMS, DESCRIPTION, META, PLAN, PLAN_ARM, PRINCIPAL, PUBLISHED
 from schema.arms import FLEET
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -220,6 +231,23 @@ class Repair:
             known[name] = number
             self._connection.execute("INSERT INTO principal VALUES (?, ?, ?)", (name, number, digest((name, number))))
         return known
+
+    # ------------------------------------------------------------------ plans
+
+    def plans(self) -> list[tuple[PlanRow, list[PlanArmRow]]]:
+        """The plans that are not settled, and their rows; a damaged one is left out, and stays as it is."""
+        rows = Sealed(PlanArmRow, PLAN_ARM)
+        plans = self._sound(PLAN, Sealed(PlanRow, PLAN), "settled = 0")
+        return [(plan, self._sound(PLAN_ARM, rows, f"plan_n = {plan.n}")) for plan in plans]
+
+    def _sound(self, seal: Seal, sealed: Sealed[R], where: str) -> list[R]:
+        found: list[R] = []
+        for values in all_rows(self._connection, f"SELECT {selected(seal)} FROM {seal.table} WHERE {where}"):
+            if agrees(seal, values):
+                found.append(sealed.of(values))
+            else:
+                self._note(seal.names(meant(seal, values)))
+        return found
 
     # ------------------------------------------------------------------ marks
 

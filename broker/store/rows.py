@@ -270,11 +270,44 @@ class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_seq: int = 0
 
 
+class PlanRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One plan; `settled`: it has ended, and nothing more becomes of any of its rows. `reply_to` says who asked.
+
+    `asked` never changes; `kind`, `user` and `at_us` stand in it, too, and `state` in `progress`.
+    """
+
+    n: int
+    request_n: int
+    kind: str
+    state: str
+    settled: bool = False
+    user: str
+    at_us: int
+    asked: bytes
+    progress: bytes
+    reply_to: bytes = b""
+
+
+class PlanArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One arm of a plan that has begun: the change of that number is its own, if it has one, and its revision."""
+
+    plan_n: int
+    arm: str
+    state: str
+    final: bool = False
+    rev: int = 0
+    seq: int = 0
+    change_n: int = 0
+    job_rev: int = 0
+    error: bytes = b""
+
+
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the service needs at a start.
 
     `damages` are rows that were not what was written: they are left out. `epoch` is the new one, already committed.
     `open_changes` and `open_requests`, those of them that somebody asked for, are in the order of their `n`.
+    `plans` are those that are not settled, with all of their rows.
     """
 
     epoch: int
@@ -288,6 +321,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     open_changes: list[ChangeRow]
     open_requests: list[RequestRow]
     handles: list[HandleRow]
+    plans: list[tuple[PlanRow, list[PlanArmRow]]]
     principals: dict[str, int]
     meta: dict[str, str]
     next_n: int

@@ -11,6 +11,7 @@ import structlog
 from broker.store.copies import copy_path, way_back
 from broker.store.digest import SQL_FUNCTIONS
 from broker.store.errors import StoreBrokenError, StoreVersionError
+from broker.store.fleet_migration import FLEET_MIGRATION
 from broker.store.jobs_migration import JOBS_FUNCTIONS, JOBS_MIGRATION
 
 log = structlog.get_logger()
@@ -157,19 +158,8 @@ _VERSION_5 = (
     *(f"ALTER TABLE change DROP COLUMN {column}" for column in ("starts", "row_hash", "state_hash")),
 )
 
-# Operations of a fleet.
-_VERSION_7 = (
-    """CREATE TABLE ground (
-        arm TEXT NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, value BLOB NOT NULL, hash INTEGER NOT NULL,
-        PRIMARY KEY (arm, key, mode)
-    ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE override (
-        arm TEXT NOT NULL, rev INTEGER NOT NULL, body BLOB NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY (arm, rev)
-    ) STRICT, WITHOUT ROWID""",
-)
-
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    _VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION, _VERSION_7,
+    _VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION, FLEET_MIGRATION,
 )  # fmt: skip
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 

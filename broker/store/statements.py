@@ -124,6 +124,9 @@ class BatchWriter:
         ):
             if rows:
                 yield table.put, list(map(table.make, rows))
+        for name, others in batch.put.items():
+            table = tables.BY_NAME[name]
+            yield table.put, list(map(table.make, others.values()))
         yield tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]
         if batch.grounds or batch.overrides:
             yield from _of_overrides(batch)

@@ -17,6 +17,7 @@ from broker.store.group_commit import GroupCommit
 from broker.store.history import Lost, check_history, kept_anchor, own_anchor
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
+from broker.store.old_plans import forget_plans
 from broker.store.rename import due_in, rename_arms
 from broker.store.reserve import Reserve
 from broker.store.restored import accept_lost_history
@@ -160,6 +161,8 @@ class Store(GroupCommit):
                     if count is None:
                         break
                     removed[rule] += count
+            while await asyncio.wrap_future(self._writer.run(partial(forget_plans, now_us, sure_since_us))):
+                pass
             await self.archive(now_us)
             while await asyncio.wrap_future(self._writer.run(give_back)):
                 pass

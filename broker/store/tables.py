@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from broker.store.digest import AUDIT_START, digest
-from broker.store.rows import ArmRow, FirstRow, GroundRow, HandleRow, ItemRow, OverrideRow
+from broker.store.rows import ArmRow, FirstRow, GroundRow, HandleRow, ItemRow, OverrideRow, PlanArmRow, PlanRow
 from broker.store.seals import Seal, Statement, Values, insert
 
 
@@ -67,12 +67,19 @@ PRINCIPALS = _of_pair("principal", ("name", "number"), ("name",), verb="INSERT")
 METAS = _of_pair("meta", ("key", "value"), ("key",))
 GROUNDS = _of_struct("ground", GroundRow, ("key", "mode"))
 OVERRIDES = _of_struct("override", OverrideRow, ("rev",))
-TABLES = (ARMS, DESCRIPTIONS, PUBLISHED_SEQS, ITEMS, FIRSTS, HANDLES, PRINCIPALS, METAS, GROUNDS, OVERRIDES)
+PLANS = _of_struct("plan", PlanRow, ("n",), arm="")
+PLAN_ARMS = _of_struct("plan_row", PlanArmRow, ("plan_n",))
+TABLES = (
+    ARMS, DESCRIPTIONS, PUBLISHED_SEQS, ITEMS, FIRSTS, HANDLES, PRINCIPALS, METAS, GROUNDS, OVERRIDES, PLANS, PLAN_ARMS,
+)  # fmt: skip
+BY_NAME = {table.seal.table: table for table in TABLES}
 DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
 DROP_GROUND = Statement("DELETE FROM ground WHERE (arm, key, mode) IN (VALUES ", "(?, ?, ?)", ")")
 DROP_OVERRIDE = Statement("DELETE FROM override WHERE (arm, rev) IN (VALUES ", "(?, ?)", ")")
 
-ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE = (table.seal for table in TABLES)
+(
+    ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE, PLAN, PLAN_ARM,
+) = (table.seal for table in TABLES)  # fmt: skip
 SERVICE = Seal("service", ("one", "epoch", "last_time_us", "clean", "store", "commits"), ("one",))
 AUDIT_COUNTS = Seal("audit", ("n", "commits", "at_us", "open_n"), ("n",), "", "seal")
 """The columns beside the entries, which have the chain."""

@@ -12,7 +12,7 @@ from broker.store import job
 from broker.store.errors import RenameRefusedError
 from broker.store.meta_keys import DAMAGED, FIRST_NAME, RENAMED
 from broker.store.rename import OF_ARM
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, EventRow, FirstRow, HandleRow, ItemRow, Loaded
+from broker.store.rows import ArmRow, ChangeRow, ChangeState, EventRow, FirstRow, HandleRow, ItemRow, Loaded, PlanArmRow
 from broker.store.seals import agrees, all_rows, selected
 from broker.store.store import FILE, Store
 from broker.store.tables import META, SEALS
@@ -46,6 +46,7 @@ def put_arm(store: Store, arm: str, first: int, make_change: Callable[..., Chang
     batch.put_handle(
         HandleRow(identifier=first, user="u", conn="c", arm=arm, topic="TWIST", created_us=1, last_seen_us=1)
     )
+    batch.put_row("plan_row", (1, arm), PlanArmRow(plan_n=1, arm=arm, state="stored", change_n=first))
     batch.set_meta(f"authority/{arm}", "advise")
     batch.set_meta(f"fence/{arm}", "x")
 

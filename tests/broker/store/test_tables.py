@@ -19,6 +19,8 @@ from broker.store.rows import (
     HandleRow,
     ItemRow,
     OverrideRow,
+    PlanArmRow,
+    PlanRow,
     RequestRow,
     RequestUpdate,
     Terms,
@@ -35,6 +37,8 @@ from broker.store.tables import (
     ITEMS,
     METAS,
     OVERRIDES,
+    PLAN_ARMS,
+    PLANS,
     PRINCIPALS,
     PUBLISHED_SEQS,
     SERVICE,
@@ -52,6 +56,8 @@ ROWS = {
     METAS: ("key", "value"),
     GROUNDS: GroundRow(arm="a", key="k", value=b"v"),
     OVERRIDES: OverrideRow(arm="a", rev=3, body=b"b"),
+    PLANS: PlanRow(n=1, request_n=2, kind="group", state="running", user="u", at_us=3, asked=b"a", progress=b"p"),
+    PLAN_ARMS: PlanArmRow(plan_n=1, arm="a", state="stored", change_n=4, error=b"e"),
 }
 REQUEST = RequestRow(
     n=7, user="u", conn="c", id="i", fingerprint=b"f", arm="a", method="M", at_us=5, address="to", correlation=b"x",

@@ -1,0 +1,21 @@
+import pytest
+
+from handlers.plans.pace import Bucket
+
+
+def test_no_more_begin_than_the_rate_lets() -> None:
+    bucket = Bucket(100.0, level=100.0)
+    begun = 0
+    for eighth in range(81):
+        bucket.fill(eighth / 8)
+        while bucket.take():
+            begun += 1
+    assert begun == 1_100
+
+
+def test_it_holds_what_may_begin_in_a_second() -> None:
+    bucket = Bucket(10.0)
+    assert not bucket.take()
+    assert bucket.wait_s == pytest.approx(0.1)
+    bucket.fill(60.0)
+    assert (bucket.level, bucket.wait_s) == (10.0, 0.0)
