@@ -15,6 +15,7 @@ from broker.store.rows import (
     HandleRow,
     ItemRow,
     OverrideRow,
+    RecipeRow,
     RequestRow,
     RequestUpdate,
 )
@@ -113,6 +114,7 @@ class FleetRows(Journal):
         super().__init__()
         self.grounds: dict[SlotKey, GroundRow | None] = {}
         self.overrides: dict[tuple[str, int], OverrideRow | None] = {}
+        self.recipes: dict[tuple[str, int], RecipeRow | None] = {}
         self.put: dict[str, dict[Hashable, msgspec.Struct]] = {}
         """Rows of other tables, by the names of these and by their keys."""
 
@@ -123,6 +125,10 @@ class FleetRows(Journal):
     def put_override(self, arm: str, rev: int, body: bytes | None) -> None:
         """Keep an override, or (None) keep it no longer; the last one of the batch wins."""
         self.overrides[arm, rev] = None if body is None else OverrideRow(arm=arm, rev=rev, body=body)
+
+    def put_recipe(self, name: str, version: int, row: RecipeRow | None) -> None:
+        """Keep a version of a recipe, or (None) keep it no longer; the last one of the batch wins."""
+        self.recipes[name, version] = row
 
     def put_row(self, table: str, key: Hashable, row: msgspec.Struct) -> None:
         """Insert or replace a row of a table that has no method of its own here; the last one of the batch wins."""
@@ -212,6 +218,7 @@ class Batch(FleetRows):
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
             self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
             self.principals, self.meta, self.firsts, self.epochs, self.grounds, self.overrides, self.reopened,
+            self.recipes,
             self.changed_arms, self.changed_slots,
             *self.put.values(),
         )  # fmt: skip

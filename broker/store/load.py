@@ -7,21 +7,21 @@ import msgspec
 from broker.store import meta_keys
 from broker.store.audit import counts
 from broker.store.repair import Repair
-from broker.store.rows import ChangeRow, FirstRow, GroundRow, HandleRow, ItemRow, Loaded, OverrideRow
+from broker.store.rows import ChangeRow, Damage, FirstRow, GroundRow, HandleRow, ItemRow, Loaded, OverrideRow, RecipeRow
 from broker.store.scrub import Surveyed
 from broker.store.seals import Sealed
 from broker.store.statements import UNDER_WAY
-from broker.store.tables import FIRST, GROUND, HANDLE, ITEM, OVERRIDE
+from broker.store.tables import FIRST, GROUND, HANDLE, ITEM, OVERRIDE, RECIPE
 
 ITEMS, FIRSTS, HANDLES = Sealed(ItemRow, ITEM), Sealed(FirstRow, FIRST), Sealed(HandleRow, HANDLE)
 GROUNDS, OVERRIDES = Sealed(GroundRow, GROUND), Sealed(OverrideRow, OVERRIDE)
+RECIPES = Sealed(RecipeRow, RECIPE)
 
 
 def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = True) -> Loaded:
     """Raise the epoch, count this start on every change under way after an unclean end if `blame`, read the rest.
 
-    Of requests only those are read whose change has no end. Runs inside the caller's transaction. Damaged rows are left
-    out; those that say what an arm is or should have are taken out, and it is marked. `surveyed` was found before.
+    Of requests those without an end; damaged rows are left out, their arms marked. `surveyed` was found before.
 
     Raises:
         StoreBrokenError: the row of the service is damaged.
@@ -34,7 +34,7 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
     repair.doubt(surveyed.doubtful)
     changes, requests = repair.unsettled()
     starts = _starts(meta, changes, blame=blame and not service.clean)
-    handles = repair.state(HANDLES)
+    handles, recipes = repair.state(HANDLES), repair.state(RECIPES)
     loaded = Loaded(
         epoch=epoch,
         last_time_us=counts(connection).last_time_us,
@@ -48,14 +48,15 @@ def load(connection: sqlite3.Connection, surveyed: Surveyed, *, blame: bool = Tr
         open_requests=requests,
         handles=handles,
         plans=repair.plans(),
+        recipes=recipes,
         principals=repair.principals(),
         meta=meta,
         next_n=_next_n(connection),
         next_handle=_next_handle(connection, meta, handles),
         damages=repair.damages,
     )
-    begun = msgspec.structs.replace(service, epoch=epoch, clean=False)
-    repair.write_back(begun, {meta_keys.STARTS: msgspec.json.encode(starts).decode()}, meta)
+    values = {meta_keys.STARTS: msgspec.json.encode(starts).decode()} | _recipe_floor(meta, recipes, repair.damages)
+    repair.write_back(msgspec.structs.replace(service, epoch=epoch, clean=False), values, meta)
     return loaded
 
 
@@ -82,3 +83,12 @@ def _next_handle(connection: sqlite3.Connection, meta: dict[str, str], handles: 
         return max(int(counted), above)
     (seen,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'handle'").fetchone()
     return max(int(seen) + 1, above)
+
+
+def _recipe_floor(meta: dict[str, str], recipes: list[RecipeRow], damages: list[Damage]) -> dict[str, str]:
+    """Where a recipe is damaged new versions are above all that were ever given: the small value that says so."""
+    if not any(damage.table == RECIPE.table for damage in damages):
+        return {}
+    floor, top = (int(meta.get(key, "0")) for key in (meta_keys.RECIPE_FLOOR, meta_keys.RECIPE_TOP))
+    meta[meta_keys.RECIPE_FLOOR] = str(max(floor, top, *(row.version for row in recipes)))
+    return {meta_keys.RECIPE_FLOOR: meta[meta_keys.RECIPE_FLOOR]}

@@ -123,7 +123,7 @@ class Repair:
         what = f"{damage.table} {damage.key}".rstrip()
         if damage.table in HOLDING:
             self._hold(damage.arm, what)
-        elif damage.table == META.table and damage.arm:
+        elif damage.table == META.table and damage.arm and not damage.key.startswith(meta_keys.RECIPE):
             self._told.setdefault(damage.arm, []).append(what)
 
     def _hold(self, arm: str, what: str) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from broker.store.batch import Batch
 from broker.store.history import Lost
+from broker.store.meta_keys import RECIPE_FLOOR, RECIPE_TOP
 from broker.store.repair import open_jobs
 from broker.store.rows import ChangeState, ChangeUpdate
 from broker.store.statements import BatchWriter
@@ -58,6 +59,7 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
     for arm, rev in connection.execute(_REVS).fetchall():
         batch.set_meta(RESTORED_KEY + arm, str(rev))
         batch.set_meta(FENCE_KEY + arm, msgspec.json.encode(KnownFence((raised, 0), held=False)).decode())
+    batch.set_meta(RECIPE_FLOOR, str(_versions_given(connection) + EPOCHS_APART))
     batch.raise_epoch(raised)
     batch.audit(msgspec.json.encode({"at": now_us, **entry, "by": operator(), "epoch": raised}))
     connection.execute("BEGIN IMMEDIATE")
@@ -69,6 +71,14 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
         raise
     connection.execute("COMMIT")
     return raised
+
+
+def _versions_given(connection: sqlite3.Connection) -> int:
+    """The highest version of a recipe that the file knows of."""
+    known = "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key IN (?, ?)"
+    (told,) = connection.execute(known, (RECIPE_TOP, RECIPE_FLOOR)).fetchone()
+    (there,) = connection.execute("SELECT max(version) FROM recipe").fetchone()
+    return max(told or 0, there or 0)
 
 
 def accept_lost_history(connection: sqlite3.Connection, lost: Lost, now_us: int) -> None:

@@ -270,6 +270,21 @@ class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_seq: int = 0
 
 
+class RecipeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One version of a recipe; one that is not `listed` is kept for arms, or without a body for its number alone."""
+
+    name: str
+    version: int
+    body: bytes
+    digest: str = ""
+    note: str = ""
+    user: str = ""
+    conn: str = ""
+    proven: bool = False
+    at_us: int = 0
+    listed: bool = True
+
+
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One plan; `settled`: it has ended, and nothing more becomes of any of its rows. `reply_to` says who asked.
 
@@ -322,6 +337,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     open_requests: list[RequestRow]
     handles: list[HandleRow]
     plans: list[tuple[PlanRow, list[PlanArmRow]]]
+    recipes: list[RecipeRow]
     principals: dict[str, int]
     meta: dict[str, str]
     next_n: int

@@ -128,6 +128,8 @@ class BatchWriter:
             table = tables.BY_NAME[name]
             yield table.put, list(map(table.make, others.values()))
         yield tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]
+        if batch.recipes:
+            yield from _of_recipes(batch)
         if batch.grounds or batch.overrides:
             yield from _of_overrides(batch)
         self._keep_open(new, batch)
@@ -189,6 +191,11 @@ class BatchWriter:
             self._open_n = next(iter(self._open), self.newest + 1)
         values = (n, self.commits, self._last_time_us, self._open_n)
         return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(said), digest(values))
+
+
+def _of_recipes(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
+    yield tables.RECIPES.put, [tables.RECIPES.make(row) for row in batch.recipes.values() if row is not None]
+    yield tables.DROP_RECIPE, [key for key, row in batch.recipes.items() if row is None]
 
 
 def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:

@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from broker.store.digest import AUDIT_START, digest
-from broker.store.rows import ArmRow, FirstRow, GroundRow, HandleRow, ItemRow, OverrideRow, PlanArmRow, PlanRow
+from broker.store.rows import (
+    ArmRow,
+    FirstRow,
+    GroundRow,
+    HandleRow,
+    ItemRow,
+    OverrideRow,
+    PlanArmRow,
+    PlanRow,
+    RecipeRow,
+)
 from broker.store.seals import Seal, Statement, Values, insert
 
 
@@ -63,6 +73,7 @@ PUBLISHED_SEQS = _of_pair("published", ("arm", "seq"), (), arm="arm")
 ITEMS = _of_struct("item", ItemRow, ("key", "mode"))
 FIRSTS = _of_struct("first_value", FirstRow, ("key", "mode"))
 HANDLES = _of_struct("handle", HandleRow, ("identifier",))
+RECIPES = _of_struct("recipe", RecipeRow, ("name", "version"), arm="")
 PRINCIPALS = _of_pair("principal", ("name", "number"), ("name",), verb="INSERT")
 METAS = _of_pair("meta", ("key", "value"), ("key",))
 GROUNDS = _of_struct("ground", GroundRow, ("key", "mode"))
@@ -71,14 +82,16 @@ PLANS = _of_struct("plan", PlanRow, ("n",), arm="")
 PLAN_ARMS = _of_struct("plan_row", PlanArmRow, ("plan_n",))
 TABLES = (
     ARMS, DESCRIPTIONS, PUBLISHED_SEQS, ITEMS, FIRSTS, HANDLES, PRINCIPALS, METAS, GROUNDS, OVERRIDES, PLANS, PLAN_ARMS,
+    RECIPES,
 )  # fmt: skip
 BY_NAME = {table.seal.table: table for table in TABLES}
+DROP_RECIPE = Statement("DELETE FROM recipe WHERE (name, version) IN (VALUES ", "(?, ?)", ")")
 DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
 DROP_GROUND = Statement("DELETE FROM ground WHERE (arm, key, mode) IN (VALUES ", "(?, ?, ?)", ")")
 DROP_OVERRIDE = Statement("DELETE FROM override WHERE (arm, rev) IN (VALUES ", "(?, ?)", ")")
 
 (
-    ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE, PLAN, PLAN_ARM,
+    ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE, PLAN, PLAN_ARM, RECIPE,
 ) = (table.seal for table in TABLES)  # fmt: skip
 SERVICE = Seal("service", ("one", "epoch", "last_time_us", "clean", "store", "commits"), ("one",))
 AUDIT_COUNTS = Seal("audit", ("n", "commits", "at_us", "open_n"), ("n",), "", "seal")

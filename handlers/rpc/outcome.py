@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from handlers.state.recipes import Recipe
 from schema.arms import Authority, Fault, Slot, Verb
 from schema.envelope import Stage, Warned
 from schema.messages import Message
@@ -116,6 +117,21 @@ class ReleaseOrder(msgspec.Struct, frozen=True, gc=False):
     """End the lock on the arm."""
 
 
+class RecipePut(msgspec.Struct, frozen=True, gc=False):
+    """Keep a new version of a recipe; `unchanged`: it is the present one, and stays."""
+
+    recipe: Recipe
+    unchanged: bool = False
+
+
+class RecipeDeletion(msgspec.Struct, frozen=True, gc=False):
+    """Take a recipe off the list, whose present version this is."""
+
+    recipe: Recipe
+
+
+RecipeOrder = RecipePut | RecipeDeletion
+"""Orders about the recipes of the service."""
 AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
 """Orders about who may change the arm."""
 Outcome = (
@@ -131,4 +147,5 @@ Outcome = (
     | ArmOrder
     | Restoration
     | AccessOrder
+    | RecipeOrder
 )

@@ -3,7 +3,17 @@ from collections.abc import Callable
 import pytest
 
 from broker.store.batch import Batch
-from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, HandleRow, ItemRow, RequestRow, RequestUpdate
+from broker.store.rows import (
+    ArmRow,
+    ChangeRow,
+    ChangeUpdate,
+    EventRow,
+    HandleRow,
+    ItemRow,
+    RecipeRow,
+    RequestRow,
+    RequestUpdate,
+)
 
 HANDLE = HandleRow(identifier=1, user="alice", conn="alice-hmi", arm="arm1", topic="mode", created_us=1, last_seen_us=1)
 
@@ -69,6 +79,14 @@ def test_a_dropped_handle_is_not_put() -> None:
     batch.drop_handle(2)
     assert batch.handles == {}
     assert batch.dropped_handles == [1, 2]
+
+
+def test_the_last_word_on_a_version_of_a_recipe_counts() -> None:
+    batch, row = Batch(), RecipeRow(name="a", version=1, body=b"1")
+    batch.put_recipe("a", 1, row)
+    assert (batch.recipes, batch.due) == ({("a", 1): row}, True)
+    batch.put_recipe("a", 1, None)
+    assert (batch.recipes, batch.weight) == ({("a", 1): None}, 1)
 
 
 def test_the_latest_time_of_all_rows_is_kept(

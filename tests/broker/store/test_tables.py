@@ -21,6 +21,7 @@ from broker.store.rows import (
     OverrideRow,
     PlanArmRow,
     PlanRow,
+    RecipeRow,
     RequestRow,
     RequestUpdate,
     Terms,
@@ -41,6 +42,7 @@ from broker.store.tables import (
     PLANS,
     PRINCIPALS,
     PUBLISHED_SEQS,
+    RECIPES,
     SERVICE,
     TABLES,
 )
@@ -52,6 +54,9 @@ ROWS = {
     ITEMS: ItemRow(arm="a", key="k", desired=b"d", reported=b"r"),
     FIRSTS: FirstRow(arm="a", key="k", value=b"v"),
     HANDLES: HandleRow(identifier=1, user="u", conn="c", arm="a", topic="t", created_us=1, last_seen_us=2),
+    RECIPES: RecipeRow(
+        name="weld", version=3, body=b"{}", digest="d", note="n", user="u", conn="c", proven=True, at_us=5
+    ),
     PRINCIPALS: ("user:u", 1),
     METAS: ("key", "value"),
     GROUNDS: GroundRow(arm="a", key="k", value=b"v"),
