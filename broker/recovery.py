@@ -8,11 +8,12 @@ import msgspec
 
 from broker.accept.quarantine import STARTS
 from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import WHOLE, BatchJob, fill
 from broker.arms.damages import Damages, hold
-from broker.arms.jobs import WHOLE, Address, ChangeJob, Phase, RestoreJob, Waiter
+from broker.arms.jobs import Address, ChangeJob, Phase, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.record.administration import SETTINGS, Administration
-from broker.record.ledger import RESTORE, Ledger
+from broker.record.ledger import BATCH, RESTORE, Ledger
 from broker.record.replies import Replies, from_outcome
 from broker.settle.fatal_reads import READS_KEY, fatal_reads
 from broker.settle.settler import Settler
@@ -37,7 +38,7 @@ from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.events import AdminEvent
-from schema.items import ITEMS, slot_path
+from schema.items import ITEMS
 from schema.joint_items import JointParameterMap
 
 R = TypeVar("R", ArmRow, ItemRow, FirstRow)
@@ -133,11 +134,9 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
     job: ChangeJob
     if row.warnings:
         known["warnings"] = _warnings(row.warnings)
-    if row.verb == RESTORE:
-        slots = factory_slots(session.state)
-        told = msgspec.json.decode(row.after or b"{}")
-        outcomes = {slot: told[slot_path(slot)] for slot in slots if slot_path(slot) in told}
-        job = RestoreJob(item=WHOLE, verb=Verb.RESET, wanted=None, targets=slots, outcomes=outcomes, **known)
+    if row.verb in (RESTORE, BATCH):
+        verb = Verb.RESET if row.verb == RESTORE else Verb.SET
+        job = fill(BatchJob(item=WHOLE, verb=verb, wanted=None, **known), row.after, factory_slots(session.state))
     else:
         item = ITEMS[row.key]
         wanted = unpack(row.after, item.record) if row.after is not None else None
@@ -158,15 +157,26 @@ def _desire_again(session: ArmSession, job: ChangeJob) -> None:
     state = session.state
     state.rev, session.cmd_seq = max(state.rev, job.rev), max(session.cmd_seq, job.cmd_seq)
     session.sent = max(session.sent, (session.sent[0], session.cmd_seq))
-    for slot in job.places:
-        if not job.rev or slot not in state.desired or job.rev <= state.last_rev.get(slot, 0):
+    for part in job.parts:
+        slot = part.slot
+        if not part.rev or slot not in state.desired or part.rev <= state.last_rev.get(slot, 0):
             continue
-        state.last_rev[slot] = state.desired_rev[slot] = job.rev
-        if isinstance(job, RestoreJob):
+        state.last_rev[slot] = state.desired_rev[slot] = part.rev
+        if part is not job and part.wanted is None:
             continue
-        if job.wanted is not None:
-            state.desired[slot] = job.wanted
-        state.desired_by[slot] = session.setter_of(job, state.desired[slot]) if job.wanted is None else job.setter
+        if part.wanted is not None:
+            state.desired[slot] = part.wanted
+        state.desired_by[slot] = session.setter_of(part, state.desired[slot]) if part.wanted is None else part.setter
+
+
+def _know_setters(session: ArmSession, job: ChangeJob, before: bytes | None) -> None:
+    """Who sets each number of what a change wants, and which of them it asks for itself."""
+    if isinstance(job, BatchJob):
+        for step in job.open:
+            if step.wanted is not None and not job.factory:
+                step.setter = session.setter_of(step, step.wanted)
+    elif job.wanted is not None:
+        job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, before)
 
 
 def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
@@ -187,7 +197,7 @@ def requeue(
     reads = fatal_reads(loaded.meta.get(READS_KEY, ""))
     for row in loaded.open_changes:
         session = sessions.get(row.arm)
-        if session is None or (row.key not in ITEMS and row.verb != RESTORE):
+        if session is None or (row.key not in ITEMS and row.verb not in (RESTORE, BATCH)):
             continue
         try:
             job = _job(session, row, requests.get(row.n), ledger)
@@ -197,8 +207,7 @@ def requeue(
             ledger.store.batch.update_change(over)
             continue
         state = session.state
-        if job.wanted is not None:
-            job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, row.before)
+        _know_setters(session, job, row.before)
         _desire_again(session, job)
         session.count_in(job)
         if job.request_n:

@@ -21,7 +21,8 @@ from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import Waiter, job_of
+from broker.arms.batch_job import batch_of
+from broker.arms.jobs import ChangeJob, Waiter, job_of
 from broker.arms.stream import Stream
 from broker.publish.notices import Notices
 from broker.record.fleet_events import FleetEvents
@@ -320,7 +321,11 @@ class Acceptor:
         row = self._request_row(arrival)
         address = arrival.address(self._topics)
         expires = self._ledger.clock.deadline(expires_us)
-        job = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
+        job: ChangeJob
+        if isinstance(outcome, Proposal):
+            job = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
+        else:
+            job = batch_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
         job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)

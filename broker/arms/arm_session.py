@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
-from schema.arms import Activity, Authority, Description, Slot
+from schema.arms import Activity, Authority, Description
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -130,13 +129,17 @@ class ArmSession:
         stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
         return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
 
-    def desire_anew(self, slots: Iterable[Slot]) -> int:
-        """Let what is desired of some slots come from one new revision, whatever it will be."""
-        state = self.state
-        state.rev += 1
-        for slot in slots:
-            state.last_rev[slot] = state.desired_rev[slot] = state.rev
-        return state.rev
+    def desire_step(self, step: ChangeJob) -> None:
+        """What a slot of a batch is to have is desired, unless a later wish is; where it is not known its origin is."""
+        state, slot, rev = self.state, step.slot, step.rev
+        state.last_rev[slot] = max(state.last_rev.get(slot, 0), rev)
+        if step.wanted is not None:
+            step.setter = self.setter_of(step, step.wanted)
+        if state.desired_rev.get(slot, 0) > rev:
+            return
+        state.desired_rev[slot] = rev
+        if step.wanted is not None:
+            state.desired[slot], state.desired_by[slot] = step.wanted, step.setter
 
     def count_in(self, job: ChangeJob) -> None:
         """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
@@ -144,12 +147,13 @@ class ArmSession:
         state.unsettled += 1
         user = job.author.user
         state.unsettled_of[user] = state.unsettled_of.get(user, 0) + 1
-        for slot in job.places:
+        for part in job.parts:
+            slot = part.slot
             state.pending[slot] = state.pending.get(slot, 0) + 1
-            if job.rev:
-                state.pending_rev[slot] = job.rev
-        if job.wanted is not None and not job.unchanged:
-            self.await_reading(job, job.wanted)
+            if part.rev:
+                state.pending_rev[slot] = part.rev
+            if part.wanted is not None and not part.unchanged:
+                self.await_reading(part, part.wanted)
 
     def await_reading(self, job: ChangeJob, wanted: Message) -> None:
         """What a change asks for counts beside what was read, until it has its end."""
@@ -158,19 +162,24 @@ class ArmSession:
 
     def count_out(self, job: ChangeJob) -> None:
         """A change has its end."""
-        state, slot = self.state, job.slot
+        state = self.state
         state.unsettled -= 1
         if (of_user := state.unsettled_of.get(job.author.user, 1) - 1) > 0:
             state.unsettled_of[job.author.user] = of_user
         else:
             state.unsettled_of.pop(job.author.user, None)
-        for place in job.places:
-            left = state.pending.get(place, 1) - 1
-            if left:
-                state.pending[place] = left
-            else:
-                state.pending.pop(place, None)
-                state.pending_rev.pop(place, None)
+        for part in job.parts:
+            self.part_over(part)
+
+    def part_over(self, job: ChangeJob) -> None:
+        """A change, or a slot of a batch, is no longer pending."""
+        state, slot = self.state, job.slot
+        left = state.pending.get(slot, 1) - 1
+        if left:
+            state.pending[slot] = left
+        else:
+            state.pending.pop(slot, None)
+            state.pending_rev.pop(slot, None)
         unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
         if unread:
             state.unread[slot] = unread
@@ -196,6 +205,11 @@ class ArmSession:
             job.parked = False
         elif self.busy_with is not job:
             self.jobs.remove(job)
+
+    def take_out_parked(self, job: ChangeJob) -> None:
+        """A change that ends waits no longer, if it did outside the queue."""
+        if job.parked:
+            self.take_out(job)
 
     def begun(self, job: ChangeJob) -> bool:
         """Whether the command of a change that was given up may have been sent."""

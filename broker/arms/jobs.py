@@ -1,23 +1,20 @@
 """What waits in the queue of an arm."""
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from broker.blobs import pack
 from broker.store.rows import Terms
 from broker.timers import Timer
-from handlers.methods.factory import WHOLE_KEY
-from handlers.rpc.outcome import Proposal, Restoration
+from handlers.rpc.outcome import Proposal
 from handlers.rpc.request import Request
 from handlers.state.provenance import NOBODY, Setter
 from schema.arms import Slot, Verb
-from schema.enums import ControlConfigurationEvent
 from schema.envelope import Author, Stage, Wait, Warned
-from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path
-from schema.messages import Empty, Message
+from schema.items import ITEMS, ConfigItem
+from schema.messages import Message
 
 UNTIMED = -1.0
 """Stands for a time that was not."""
@@ -142,39 +139,23 @@ class ChangeJob:
         return (self.slot,)
 
     @property
+    def parts(self) -> Sequence["ChangeJob"]:
+        """What is open of it, slot by slot: itself, or steps of it."""
+        return (self,)
+
+    @property
     def current(self) -> "ChangeJob":
         """What may be with the arm at this moment: itself, or the step that it is at."""
         return self
+
+    def of_slot(self, slot: Slot) -> "ChangeJob | None":
+        """What it still does to a slot: itself, or a step of it; None for a slot that it leaves alone."""
+        return self if slot == self.slot else None
 
     @property
     def record(self) -> bytes | None:
         """What the store keeps of its value."""
         return pack(self.wanted) if self.wanted is not None else None
-
-
-@dataclass(slots=True, eq=False)
-class RestoreJob(ChangeJob):
-    """One accepted return of many slots to what the arm came with; every slot is a step, a change without a request."""
-
-    targets: tuple[Slot, ...] = ()
-    step: ChangeJob | None = None
-    outcomes: dict[Slot, str] = field(default_factory=dict)
-    """What became of each slot so far."""
-
-    @property
-    def places(self) -> tuple[Slot, ...]:
-        """The slots that it changes."""
-        return self.targets
-
-    @property
-    def current(self) -> ChangeJob:
-        """The step that may be with the arm."""
-        return self if self.step is None else self.step
-
-    @property
-    def record(self) -> bytes | None:
-        """What became of the slots so far, by their paths."""
-        return msgspec.json.encode({slot_path(slot): outcome for slot, outcome in self.outcomes.items()})
 
 
 @dataclass(slots=True, eq=False)
@@ -203,28 +184,21 @@ class ForwardJob:
     connection: str
 
 
-WHOLE = ConfigItem(
-    WHOLE_KEY, "Factory", Empty, "", ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED,
-    Order.UNORDERED, Zero.VALUE,
-)  # fmt: skip
-"""Stands for all items of an arm."""
-
-
-def job_of(request: Request, outcome: Proposal | Restoration, *, n: int, request_n: int, expires: float) -> ChangeJob:
-    """The change that a request asks for, as it was decided."""
-    common: dict[str, Any] = {
+def common_of(request: Request, *, n: int, request_n: int, expires: float) -> dict[str, Any]:
+    """What a change has of its request, whatever it changes."""
+    return {
         "n": n, "request_n": request_n, "rev": 0, "author": request.author, "request_id": request.request_id,
         "method": request.method, "reason": request.envelope.reason, "expires": expires, "at_us": request.at_us,
     }  # fmt: skip
-    if isinstance(outcome, Restoration):
-        return RestoreJob(
-            slot=(WHOLE_KEY, 0), item=WHOLE, verb=Verb.RESET, wanted=None, loosening=True, unchanged=False,
-            targets=outcome.slots, **common,
-        )  # fmt: skip
+
+
+def job_of(request: Request, outcome: Proposal, *, n: int, request_n: int, expires: float) -> ChangeJob:
+    """The change of one slot that a request asks for, as it was decided."""
     return ChangeJob(
-        slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb, wanted=outcome.value,
-        loosening=outcome.loosening, unchanged=outcome.unchanged, warnings=outcome.warnings, named=outcome.named,
-        **common,
+        n=n, request_n=request_n, rev=0, slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb,
+        wanted=outcome.value, loosening=outcome.loosening, unchanged=outcome.unchanged, author=request.author,
+        request_id=request.request_id, method=request.method, reason=request.envelope.reason, expires=expires,
+        at_us=request.at_us, warnings=outcome.warnings, named=outcome.named,
     )  # fmt: skip
 
 

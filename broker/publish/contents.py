@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import BatchJob
 from broker.arms.jobs import Phase
 from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
@@ -43,6 +44,8 @@ def _config(session: ArmSession) -> dict[str, Any]:
         entry: dict[str, Any] = {"rev": job.rev, "item": job.slot[0]}
         if name := slot_name(job.slot):
             entry["slot"] = name
+        elif isinstance(job, BatchJob):
+            entry["items"] = [slot_path(slot) for slot in job.places]
         entry["since"] = format_time(job.at_us)
         entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
         if job.why:

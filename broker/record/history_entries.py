@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 
 from broker.blobs import unpack
+from broker.record.batch_entries import batch_entry
 from broker.store.rows import PastChange, Terms
+from handlers.batch.outcomes import WHOLE_KEY
 from handlers.items.direction import Direction, direction_of
-from handlers.methods.factory import WHOLE_KEY
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
 from schema.items import ITEMS, ConfigItem, slot_name
@@ -19,7 +20,7 @@ Entry = dict[str, Any]
 def history_entry(change: PastChange) -> Entry:
     """One entry of GetHistory."""
     item = ITEMS.get(change.key)
-    before, after = (_value(item, blob) for blob in (change.before, change.after))
+    values = batch_entry(change) if change.key == WHOLE_KEY else _values(item, change)
     entry: Entry = {
         "rev": change.rev,
         "seq": change.seq,
@@ -29,8 +30,7 @@ def history_entry(change: PastChange) -> Entry:
         "method": change.method,
         "item": change.key,
         "slot": slot_name((change.key, change.mode)),
-        "before": before,
-        "after": after,
+        **values,
         "reason": change.reason,
         "outcome": change.outcome or change.state,
     }
@@ -64,9 +64,13 @@ def _message(item: ConfigItem, blob: bytes | None) -> Message | None:
     return None if blob is None else unpack(blob, item.record)
 
 
+def _values(item: ConfigItem | None, change: PastChange) -> Entry:
+    return {"before": _value(item, change.before), "after": _value(item, change.after)}
+
+
 def _value(item: ConfigItem | None, blob: bytes | None) -> Any:
     if blob is None:
         return None
-    if item is None:  # of all items, or of administration
+    if item is None:  # of administration
         return msgspec.json.decode(blob)
     return bare(unpack(blob, item.record), item.field)

@@ -8,7 +8,8 @@ import msgspec
 
 from broker import logs
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, Phase, RestoreJob
+from broker.arms.batch_job import BatchJob, pack_values
+from broker.arms.jobs import ChangeJob, Phase
 from broker.arms.stream import Stream
 from broker.blobs import pack
 from broker.clock import Clock
@@ -33,8 +34,8 @@ from schema.events import EventClass, event_topic
 from schema.messages import Message
 
 _MICRO = 1_000_000
-RESTORE = "restore"
-"""Verb of the row of a RestoreFactory."""
+RESTORE, BATCH = "restore", "batch"
+"""Verbs of the rows of changes of several slots: of a RestoreFactory, and of all others."""
 
 
 class Ledger:
@@ -119,14 +120,21 @@ class Ledger:
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands; until it ends that stands for the slot and the arm, too."""
-        reported = session.state.reported.get(job.slot)
-        job.kept = before, after = pack(reported) if reported is not None else None, job.record
+        before: bytes | None
+        verb = job.verb.value
+        if isinstance(job, BatchJob):
+            verb, before = RESTORE if job.factory else BATCH, _before(session, job)
+        else:
+            reported = session.state.reported.get(job.slot)
+            before = pack(reported) if reported is not None else None
+        after = job.record
+        job.kept = before, after
         self.store.batch.add_change(
             ChangeRow(
                 n=job.n,
                 arm=session.arm,
                 rev=job.rev,
-                verb=RESTORE if isinstance(job, RestoreJob) else job.verb.value,
+                verb=verb,
                 key=job.slot[0],
                 mode=job.slot[1],
                 before=before,
@@ -155,11 +163,15 @@ class Ledger:
 
     def reopen_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store that a change takes a revision after all."""
-        reported = session.state.reported.get(job.slot)
-        before = pack(reported) if reported is not None else None
+        before: bytes | None
+        if isinstance(job, BatchJob):
+            before = _before(session, job)
+        else:
+            reported = session.state.reported.get(job.slot)
+            before = pack(reported) if reported is not None else None
+            self.put_slot(session, job.slot)
         job.kept = (before, job.record) if job.kept is None else (before, job.kept[1])
         self.store.batch.reopen_change(job.n, job.rev, before)
-        self.put_slot(session, job.slot)
         self.update_change(job, ChangeState.ACCEPTED)
 
     def end_change(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
@@ -299,6 +311,12 @@ def _told(event: Event) -> dict[str, object]:
     if event.change is not None:
         line["item"], line["slot"] = event.change.item, event.change.slot
     return line
+
+
+def _before(session: ArmSession, job: BatchJob) -> bytes:
+    """What the store keeps of what is reported now of the slots of a batch."""
+    reported = session.state.reported
+    return pack_values({step.slot: reported[step.slot] for step in job.steps if step.slot in reported})
 
 
 def state_of(job: ChangeJob) -> ChangeState:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob, Phase
 from broker.publish.documents import Documents
 from broker.record.event_parts import event_change, mode_of
@@ -12,11 +13,13 @@ from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.rebase import rebase
 from broker.timers import Timers
+from handlers.batch.outcomes import SUPERSEDED as TAKEN
+from handlers.batch.outcomes import outcome_of
 from handlers.items.settling import Ending, equal
 from handlers.rpc_table import RPC_TABLE
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 from handlers.state.arm_state import HandleEntry
-from handlers.state.provenance import NOBODY, Stamp, set_by
+from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Warned
 from schema.errors import BrokerError
@@ -43,6 +46,8 @@ class Endings:
         self._timers = timers
         self.describe: Callable[[ArmSession], None] | None = None
         """Publishes the factsheet of an arm; set by the composition root."""
+        self.end_batch: Callable[[ArmSession, BatchJob], None] = lambda *_: None
+        """Ends a batch of which all slots are over; set by the settler."""
         self.on_foreign: Callable[[ArmSession], None] = lambda _: None
         """What to do after another writer changed something; set by the composition root."""
 
@@ -97,11 +102,14 @@ class Endings:
 
     def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
         """The change did not become what was asked; what was reported is desired again."""
+        if isinstance(job, BatchJob):
+            self._give_up_rest(session, job, error, cause)
+            return
         state, slot = session.state, job.slot
         before = state.reported.get(slot)
         if read is not None:
             self.read_after_all(session, slot, read)
-        self.return_desired(session, job)
+        self._return_desired(session, job)
         if cause != SUPERSEDED:
             self._rebase_newer(session, job)
         is_mode = slot[0] == MODE_KEY
@@ -123,6 +131,35 @@ class Endings:
             session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
         )
         self._replies.deliver(session, job, reply, settled=True)
+
+    def _give_up_rest(self, session: ArmSession, job: BatchJob, error: BrokerError, cause: str) -> None:
+        """What is left of a batch does not become what was asked."""
+        job.error, job.cause = error, cause
+        for step in job.open:
+            self.give_up(session, job, step, error, outcome_of(error.kind))
+        self.end_batch(session, job)
+
+    def give_up(self, session: ArmSession, job: BatchJob, step: StepJob, error: BrokerError, outcome: str) -> None:
+        """A slot of a batch does not become what was asked: an earlier wish counts again, or what is reported."""
+        state, slot = session.state, step.slot
+        step.error = error
+        if slot in state.reported and job.rev and state.desired_rev.get(slot) == job.rev:
+            earlier, wish, setter = _wish_before(session, job, slot)
+            state.desired[slot], state.desired_by[slot] = wish, setter
+            if earlier is not None:
+                state.desired_rev[slot] = earlier.rev
+            session.reverts += 1
+        self.close(session, step, outcome)
+        if outcome != TAKEN:
+            self._rebase_newer(session, step)
+
+    def close(self, session: ArmSession, step: StepJob, outcome: str) -> None:
+        """A slot of a batch is over."""
+        step.outcome, step.phase = outcome, Phase.DONE
+        session.part_over(step)
+        if step.slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
+            self._ledger.put_slot(session, step.slot)
+        self.changed(session, step.slot)
 
     def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """What was read where a change took no effect: what is new there is of another writer."""
@@ -205,46 +242,38 @@ class Endings:
         )
         self.changed(session, slot)
 
-    def return_desired(self, session: ArmSession, job: ChangeJob) -> None:
-        """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again.
-
-        That is a new revision, except after a RestoreFactory, which wishes nothing that could be named.
-        """
-        state = session.state
-        for slot in job.places:
-            if not job.rev or state.desired_rev.get(slot) != job.rev:
-                continue
-            before = state.desired[slot]
-            earlier = _latest_before(session, job, slot)
-            if earlier is not None and earlier.wanted is not None:
-                wish, setter = earlier.wanted, earlier.setter
-            else:
-                wish, setter = state.reported[slot], state.reported_by.get(slot, NOBODY)
-            if slot == job.slot:
-                self._ledger.desire(session, slot, wish, setter)
-                self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
-            else:
-                state.desired[slot], state.desired_by[slot] = wish, setter
-            if earlier is not None:
-                state.desired_rev[slot] = earlier.rev
-            session.reverts += 1
+    def _return_desired(self, session: ArmSession, job: ChangeJob) -> None:
+        """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again, anew."""
+        state, slot = session.state, job.slot
+        if not job.rev or state.desired_rev.get(slot) != job.rev:
+            return
+        before = state.desired[slot]
+        earlier, wish, setter = _wish_before(session, job, slot)
+        self._ledger.desire(session, slot, wish, setter)
+        self._ledger.log_revision(session, slot, before, job.author, job.method, "reverted")
+        if earlier is not None:
+            state.desired_rev[slot] = earlier.rev
+        session.reverts += 1
 
     def _rebase_newer(self, session: ArmSession, job: ChangeJob) -> None:
         """Newer changes of the slot had taken over what this one wanted: they go on without it."""
         state, slot = session.state, job.slot
         if not job.rev or job.wanted is None or slot not in state.reported:
             return
-        earlier = _latest_before(session, job, slot)
-        base = (state.reported[slot], state.reported_by.get(slot, NOBODY))
-        if earlier is not None and earlier.wanted is not None:
-            base = (earlier.wanted, earlier.setter)
-        rebase(session, self._ledger, slot, job.rev, base)
+        _, wish, setter = _wish_before(session, job, slot)
+        rebase(session, self._ledger, slot, job.rev, (wish, setter))
 
 
-def _latest_before(session: ArmSession, job: ChangeJob, slot: Slot) -> ChangeJob | None:
-    """The latest unsettled change of a slot that is older than another one."""
-    earlier = [other for other in session.unsettled() if slot in other.places and 0 < other.rev < job.rev]
-    return max(earlier, key=lambda other: other.rev, default=None)
+def _wish_before(session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[ChangeJob | None, Message, Setter]:
+    """What counts of a slot without a change: the wish of the latest unsettled one before it, else what is reported."""
+    state, latest = session.state, None
+    for other in session.unsettled():
+        part = other.of_slot(slot)
+        if part is not None and 0 < other.rev < job.rev and (latest is None or other.rev > latest.rev):
+            latest = part
+    if latest is not None and latest.wanted is not None:
+        return latest, latest.wanted, latest.setter
+    return latest, state.reported[slot], state.reported_by.get(slot, NOBODY)
 
 
 def _result(job: ChangeJob, read: Message) -> Message | None:
@@ -268,3 +297,10 @@ def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
 def refusal_of_arm(code: int, sub_code: int, name: str, text: str) -> BrokerError:
     """The error of a change that the arm refused, with the arm's own pair."""
     return BrokerError("arm_refused", f"the arm refused: {text}", own=(code, sub_code, name))
+
+
+def not_taken(arm: str, key: str, ending: Ending) -> BrokerError:
+    """The error of a change that left another value than it wanted."""
+    if ending is Ending.REFUSED:
+        return BrokerError("arm_refused", f"{arm} still has the value it had before")
+    return BrokerError("overwritten", f"another writer changed {key} of {arm} meanwhile")

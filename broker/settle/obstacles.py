@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, RestoreJob
+from broker.arms.batch_job import BatchJob, StepJob
+from broker.arms.jobs import ChangeJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
 from handlers.items.config_items import CHECKS, held_by_service
@@ -49,7 +50,7 @@ class Obstacles:
         """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
         if job.expires and job.expires <= self._clock.monotonic():
             return End(expired(session), "expired")
-        if (error := self._waiting_for(session, job)) is not None:
+        if (error := self._waiting_for(session, job, job)) is not None:
             return _park(session, error) if _can_wait(job) else End(error, "refused")
         if job.recovered and not _can_wait(job):
             text = f"the service restarted before {session.arm} was told. Nothing was changed."
@@ -63,7 +64,15 @@ class Obstacles:
                 return End(refusal, "refused")
         return None
 
-    def _waiting_for(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
+    def of_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> Obstacle | None:
+        """What stands in the way of one slot of a batch that has begun; its value is checked elsewhere."""
+        if (error := self._waiting_for(session, job, step)) is not None:
+            return _park(session, error)
+        if job.again and not job.confirmed and self._is_old(job) and _loosens(session, step):
+            return _hold(self.max_age_us)
+        return None
+
+    def _waiting_for(self, session: ArmSession, job: ChangeJob, part: ChangeJob) -> BrokerError | None:
         """What must come first: the arm that is known, leave to write to it, and the arm there and ready.
 
         What the service holds needs no arm.
@@ -77,8 +86,7 @@ class Obstacles:
             return error
         if state.online and state.ready:
             return None
-        needs_arm = isinstance(job, RestoreJob) or not held_by_service(state, job.slot[0])
-        return absence(state) if needs_arm else None
+        return absence(state) if needs_arm(session, part) else None
 
     def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
         """The refusal that the authority over the arm or somebody's lock on it gives."""
@@ -98,8 +106,7 @@ class Obstacles:
         """Whether a change must not be sent any more unless somebody confirms it: a mode, a Reset, an old loosening."""
         if not _can_wait(job):
             return True
-        reported = session.state.reported.get(job.slot)
-        return not job.confirmed and self._is_old(job) and is_loosening(job.item, job.wanted, reported)
+        return not job.confirmed and self._is_old(job) and loosens(session, job)
 
     def _is_old(self, job: ChangeJob) -> bool:
         """Whether a change is older than may be; an age that cannot be known counts as old."""
@@ -111,6 +118,24 @@ class Obstacles:
     def _waited_us(self, job: ChangeJob) -> float:
         """How long a change of this run waited, on the monotonic clock."""
         return (self._clock.monotonic() - job.since) * 1e6
+
+
+def needs_arm(session: ArmSession, job: ChangeJob) -> bool:
+    """Whether a change is about something that the arm holds."""
+    if isinstance(job, BatchJob):
+        return job.factory or any(needs_arm(session, step) for step in job.open)
+    return not held_by_service(session.state, job.slot[0])
+
+
+def loosens(session: ArmSession, job: ChangeJob) -> bool:
+    """Whether nothing that is left of a change tightens."""
+    if isinstance(job, BatchJob):
+        return all(_loosens(session, step) for step in job.open)
+    return _loosens(session, job)
+
+
+def _loosens(session: ArmSession, job: ChangeJob) -> bool:
+    return is_loosening(job.item, job.wanted, session.state.reported.get(job.slot))
 
 
 def _can_wait(job: ChangeJob) -> bool:

@@ -19,7 +19,7 @@ def overtaken_by(session: ArmSession, job: ChangeJob) -> ChangeJob | None:
     for other in session.jobs:
         if other is job:
             found = True
-        elif found and isinstance(other, ChangeJob) and other.resumed and other.slot == job.slot:
+        elif found and isinstance(other, ChangeJob) and other.resumed and other.of_slot(job.slot) is not None:
             return None if was_never_sent(session, other) else other
     return None
 

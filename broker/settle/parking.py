@@ -1,14 +1,15 @@
 """Pending changes outside the queue: those whose arm cannot take them, and those that wait for somebody's decision."""
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
-from broker.record.ledger import Ledger
+from broker.record.ledger import Ledger, state_of
 from broker.record.replies import Replies
 from broker.settle.endings import SUPERSEDED, Endings
-from broker.settle.obstacles import Obstacles, Park
+from broker.settle.obstacles import Obstacles, Park, loosens
 from broker.settle.queues import Queues
 from broker.store.rows import ChangeState
-from handlers.items.direction import is_loosening
+from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.methods.pending import ALL
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Verb
@@ -47,10 +48,10 @@ class Parking:
 
     def park(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
         """A change that was in the queue cannot begin: it waits, and says so to everybody who waits for its reply."""
-        newer = self._newer(session, job, obstacle)
-        if newer is not None:
-            _carry_on(newer, job)
-            self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
+        for part in job.parts:
+            if (newer := self._newer(session, job, part, obstacle)) is not None:
+                self._give_way(session, job, part, newer)
+        if job.phase is Phase.DONE:
             return
         self.place(session, job, obstacle)
         self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.PENDING)
@@ -92,20 +93,35 @@ class Parking:
                 job.why = obstacle.why
                 self._documents.mark(session, "config")
 
-    def _newer(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> ChangeJob | None:
-        """A newer change of the slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
+    def _newer(self, session: ArmSession, job: ChangeJob, part: ChangeJob, obstacle: Park) -> ChangeJob | None:
+        """A newer change of a slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
         for other in session.unsettled():
-            if other.rev > job.rev and job.slot in other.places and (obstacle.held or other.verb is Verb.SET):
+            if other.rev > job.rev and part.slot in other.places and (obstacle.held or other.verb is Verb.SET):
                 return other
         return None
+
+    def _give_way(self, session: ArmSession, job: ChangeJob, part: ChangeJob, newer: ChangeJob) -> None:
+        """A newer change takes the place of one, or of a slot of a batch; without any slot left that ends, too."""
+        _carry_on(newer, part)
+        if not isinstance(job, BatchJob) or not isinstance(part, StepJob):
+            session.take_out_parked(job)
+            self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
+            return
+        self._endings.give_up(session, job, part, _superseded(session, part, newer.rev), TAKEN)
+        if not job.open:
+            session.take_out_parked(job)
+            self._endings.end_batch(session, job)
+        elif job.parked:
+            self._ledger.update_change(job, state_of(job))
 
     # ------------------------------------------------------------------ out
 
     def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
         """A newer change of a slot ends the older ones that are parked, without a write."""
-        for job in [one for one in session.parked if one.n < newer.n and one.slot in newer.places]:
-            _carry_on(newer, job)
-            self._end(session, job, _superseded(session, job, newer.rev), SUPERSEDED)
+        for job in [one for one in session.parked if one.n < newer.n]:
+            for part in job.parts:
+                if part.slot in newer.places:
+                    self._give_way(session, job, part, newer)
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
         """End the parked change of a revision, or all of them, because somebody said so."""
@@ -137,8 +153,7 @@ class Parking:
     def release(self, session: ArmSession) -> None:
         """The arm is there, ready and read: what waits for it goes on, tightenings first, and is decided again."""
         waiting = [job for job in session.parked if not job.held and self._obstacles.free(session, job)]
-        reported = session.state.reported
-        looser = [job for job in waiting if is_loosening(job.item, job.wanted, reported.get(job.slot))]
+        looser = [job for job in waiting if loosens(session, job)]
         for job in reversed([one for one in waiting if one not in looser]):
             self._go_on(session, job, first=True)
         for job in looser:
@@ -156,7 +171,8 @@ class Parking:
 
 def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:
     """A newer change asks from now on for the parts that it had taken over from an older one."""
-    newer.named = None if newer.named is None or job.named is None else newer.named | job.named
+    if (part := newer.of_slot(job.slot)) is not None:
+        part.named = None if part.named is None or job.named is None else part.named | job.named
 
 
 def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
@@ -178,4 +194,4 @@ def _place_of(session: ArmSession, job: ChangeJob) -> int:
 def _stays_before(other: Job, job: ChangeJob) -> bool:
     if isinstance(other, ContactJob | FollowJob | ForwardJob):
         return False
-    return other.phase is not Phase.ACCEPTED or (other.n < job.n and job.slot in other.places)
+    return other.phase is not Phase.ACCEPTED or (other.n < job.n and not set(other.places).isdisjoint(job.places))

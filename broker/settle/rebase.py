@@ -17,12 +17,13 @@ def rebase(session: ArmSession, ledger: Ledger, slot: Slot, after: int, base: tu
     """
     value, setter = base
     for job in sorted(session.unsettled(), key=lambda one: one.rev):
-        if job.rev <= after or job.slot != slot or job.wanted is None:
+        part = job.of_slot(slot)
+        if job.rev <= after or part is None or part.wanted is None:
             continue
-        if job.named is not None and job.phase is Phase.ACCEPTED:
-            _want_anew(session, job, _merged(value, job.wanted, job.named), (value, setter))
+        if part.named is not None and job.phase is Phase.ACCEPTED:
+            _want_anew(session, part, _merged(value, part.wanted, part.named), (value, setter))
             ledger.update_change(job, state_of(job))
-        value, setter = job.wanted, job.setter
+        value, setter = part.wanted, part.setter
 
 
 def _merged(base: Message, wanted: Message, named: frozenset[str]) -> Message:

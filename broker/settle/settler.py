@@ -8,19 +8,21 @@ import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, Phase, RestoreJob, Waiter
+from broker.arms.batch_job import BatchJob
+from broker.arms.jobs import ChangeJob, Phase, Waiter
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON, Replies
+from broker.settle.batch_ends import BatchEnds
+from broker.settle.batches import Batches, Parts, take_revision
 from broker.settle.deadlines import Deadlines
-from broker.settle.endings import Endings, refusal_of_arm
+from broker.settle.endings import Endings, not_taken, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
-from broker.settle.obstacles import Obstacles, Park
+from broker.settle.obstacles import Obstacles, Park, needs_arm
 from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
 from broker.settle.parking import Parking
 from broker.settle.queues import Queues
-from broker.settle.restoring import Restoring
 from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow
 from broker.timers import Timers
@@ -66,7 +68,10 @@ class Settler:
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
         self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
-        self._restoring = Restoring(ledger, replies, self.endings, self.exchange)
+        parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)
+        ends = BatchEnds(ledger, replies, self.endings)
+        self.endings.end_batch = ends.end
+        self._batches = Batches(parts, ends)
 
     # ------------------------------------------------------------------ accepting
 
@@ -81,10 +86,11 @@ class Settler:
         self._take_revision(session, job)
         session.count_in(job)
         obstacle = self._obstacles.of(session, job)
-        waits = isinstance(obstacle, Park)
-        in_force = not waits and not isinstance(job, RestoreJob) and held_by_service(session.state, job.slot[0])
+        several = job if isinstance(job, BatchJob) else None
+        held = held_by_service(session.state, job.slot[0]) if several is None else not needs_arm(session, several)
+        in_force = held and not isinstance(obstacle, Park)
         if obstacle is None and not job.unchanged and not in_force and session.numbers_ahead():
-            self._ledger.mark_writing(session, job)
+            self._number(session, job)
         if row is not None and waiter is not None:
             self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
         if isinstance(obstacle, Park):
@@ -92,6 +98,9 @@ class Settler:
         self._write_down(session, job)
         if session.parked:
             self.parking.supersede(session, job)
+        if in_force and several is not None:
+            self._batches.take_held(session, several)
+            return
         if in_force and job.wanted is not None:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
@@ -105,14 +114,21 @@ class Settler:
         self._documents.mark(session, "config")
         self._ledger.store.flush_soon()
 
+    def _number(self, session: ArmSession, job: ChangeJob) -> None:
+        """Give a change its command number, a batch one for each of its commands."""
+        if isinstance(job, BatchJob):
+            self._batches.number(session, job)
+        else:
+            self._ledger.mark_writing(session, job)
+
     def _take_revision(self, session: ArmSession, job: ChangeJob) -> None:
         """What is desired is what the change wants, in a new revision; an unchanged one takes none."""
         state = session.state
         job.reverts = session.reverts
         if job.unchanged:
             return
-        if isinstance(job, RestoreJob):
-            job.rev = session.desire_anew(job.places)
+        if isinstance(job, BatchJob):
+            take_revision(session, job)
             return
         wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
         job.setter = session.setter_of(job, wanted)
@@ -191,9 +207,10 @@ class Settler:
 
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
-        if type(job) is not ChangeJob or job.wanted is None or not job.committed or job.resumed:
-            return False
-        if job.phase is not (Phase.ACCEPTED if job.unchanged else Phase.WRITING):
+        if isinstance(job, BatchJob):
+            return self._batches.settle_now(session, job)
+        begun = Phase.ACCEPTED if job.unchanged else Phase.WRITING
+        if job.wanted is None or not job.committed or job.resumed or job.phase is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
         if fenced or held_by_service(session.state, job.slot[0]):
@@ -219,8 +236,8 @@ class Settler:
         return True
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
-        if isinstance(job, RestoreJob):
-            await self._restoring.carry_out(session, job)
+        if isinstance(job, BatchJob):
+            await self._batches.carry_out(session, job)
             return
         if job.unchanged:
             await self._confirm_unchanged(session, job)
@@ -264,12 +281,9 @@ class Settler:
         """End the change as what was read back tells."""
         if ending.took_effect:
             self.endings.took_effect(session, job, read, ending)
-        elif ending is Ending.REFUSED:
-            error = BrokerError("arm_refused", f"{session.arm} still has the value it had before")
-            self.endings.failed(session, job, error, "refused", read)
         else:
-            error = BrokerError("overwritten", f"another writer changed {job.slot[0]} of {session.arm} meanwhile")
-            self.endings.failed(session, job, error, "overwritten", read)
+            error = not_taken(session.arm, job.slot[0], ending)
+            self.endings.failed(session, job, error, ending.value, read)
 
     async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
         """Read what is there already; if the arm has something else after all, it is a change like others."""
@@ -342,7 +356,7 @@ class Settler:
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
             return True
-        if not isinstance(following, RestoreJob) and self._obstacles.of(session, following) is None:
+        if not isinstance(following, BatchJob) and self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)
         return True
 

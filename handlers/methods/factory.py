@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from handlers.batch.outcomes import failed, kind_of, worst
 from handlers.items.config_items import held_by_service
 from handlers.items.held_items import INITIAL_ORDER, initial_value
-from handlers.items.settling import Ending
 from handlers.items.verbs import check_known, check_presence
 from handlers.rpc.outcome import Restoration
 from handlers.rpc.plain_params import known_only, plain_params
@@ -18,17 +18,6 @@ from schema.items import CONFIG_ITEMS, ConfigItem, slot_path
 from schema.messages import Message
 
 RESTORE_FACTORY = "RestoreFactory"
-WHOLE_KEY = "control_configuration"
-"""Stands for all items in the history and in `config.pending`."""
-UNCHANGED = "unchanged"
-OUTCOMES = (
-    UNCHANGED, Ending.APPLIED.value, Ending.ROUNDED.value, Ending.CLAMPED.value, Ending.OVERWRITTEN.value,
-    Ending.REFUSED.value, "out_of_limits", "arm_not_ready", "arm_away", "held", "expired",
-)  # fmt: skip
-"""What can become of a slot, best first; an item is as its worst slot."""
-RESTORED = frozenset(OUTCOMES[:4])
-_KINDS = {Ending.REFUSED.value: "arm_refused"}
-"""The error kind of an outcome, where it is named otherwise."""
 
 
 class Step(NamedTuple):
@@ -89,20 +78,11 @@ def restore_factory(state: ArmState, request: Request) -> Restoration:
     return Restoration(slots)
 
 
-def by_item(outcomes: Mapping[Slot, str]) -> dict[str, str]:
-    """The outcome of each item: that of its worst slot."""
-    found: dict[str, str] = {}
-    for (key, _), outcome in outcomes.items():
-        found[key] = max(found.get(key, outcome), outcome, key=OUTCOMES.index)
-    return found
-
-
 def shortfall(state: ArmState, outcomes: Mapping[Slot, str]) -> BrokerError | None:
     """The error of a RestoreFactory that missed slots: the kind of the worst, and all of them in words."""
-    missed = {slot: outcome for slot, outcome in outcomes.items() if outcome not in RESTORED}
+    missed = failed(outcomes)
     if not missed:
         return None
-    worst = max(missed.values(), key=OUTCOMES.index)
     listed = ", ".join(f"{slot_path(slot)} {outcome}" for slot, outcome in missed.items())
     text = f"{state.arm}: {len(outcomes) - len(missed)} of {len(outcomes)} slots were restored; not restored: {listed}"
-    return BrokerError(_KINDS.get(worst, worst), text)
+    return BrokerError(kind_of(worst(missed.values())), text)

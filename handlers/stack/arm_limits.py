@@ -207,15 +207,18 @@ class ArmLimits:
     def with_value(self, slot: Slot, value: Message) -> "ArmLimits":
         """The limits as they will be when a slot has this value."""
         state = self._state
-        changed = ArmLimits(
-            replace(
-                state,
-                desired=state.desired | {slot: value},
-                reported=state.reported | {slot: value},
-                unread={other: values for other, values in state.unread.items() if other != slot},
-                limits=None,
-            )
+        changed = replace(
+            state,
+            desired=state.desired | {slot: value},
+            reported=state.reported | {slot: value},
+            unread={other: values for other, values in state.unread.items() if other != slot},
+            limits=None,
         )
+        return self.of_changed(changed)
+
+    def of_changed(self, state: ArmState) -> "ArmLimits":
+        """The limits of a state that is this one with some other values: what those leave as it is is not made anew."""
+        state.limits = changed = ArmLimits(state)
         changed._kept, changed._soft = self._outer(), dict(self._soft)
         return changed
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from handlers.methods.factory import OUTCOMES, Step, by_item, factory_slots, has_no_reset, shortfall, step_of
+from handlers.batch.outcomes import OUTCOMES, by_item
+from handlers.methods.factory import Step, factory_slots, has_no_reset, shortfall, step_of
 from handlers.rpc.outcome import Restoration
 from handlers.state.arm_state import ArmState
 from schema.arms import Slot, Verb
@@ -118,4 +119,4 @@ def test_what_was_not_restored_is_named_slot_by_slot() -> None:
 def test_every_bad_outcome_has_an_error(outcome: str) -> None:
     error = shortfall(arm(), {("gravity_vector", 0): outcome})
     assert error is not None
-    assert error.kind in {outcome, "arm_refused"}
+    assert error.kind in {outcome, "arm_refused", "overwritten"}

@@ -1,0 +1,217 @@
+"""Changes of several slots in the queue of an arm, and what the store keeps of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from broker.arms.jobs import ChangeJob, common_of
+from broker.blobs import pack, unpack
+from handlers.batch.order import step_direction
+from handlers.batch.outcomes import FAILURES, WHOLE_KEY
+from handlers.items.direction import Direction
+from handlers.rpc.outcome import Restoration
+from handlers.rpc.request import Request
+from schema.arms import Slot, Verb
+from schema.enums import ControlConfigurationEvent
+from schema.errors import BrokerError
+from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path
+from schema.messages import Empty, Message
+
+WHOLE_SLOT: Slot = (WHOLE_KEY, 0)
+WHOLE = ConfigItem(
+    WHOLE_KEY, "Factory", Empty, "", ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED,
+    Order.UNORDERED, Zero.VALUE,
+)  # fmt: skip
+"""Stands for the items of an arm."""
+_OLD = b"{"
+"""What rows of a RestoreFactory began with that held outcomes by path alone."""
+
+
+class StepRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the store keeps of a step: `wanted` as bytes of `blobs.pack`; `undoes` an earlier step of its slot."""
+
+    slot: Slot
+    verb: str
+    wanted: bytes | None = None
+    outcome: str = ""
+    undoes: bool = False
+    cmd_seq: int = 0
+    unchanged: bool = False
+
+    @property
+    def value(self) -> Message | None:
+        """What is wanted."""
+        return None if self.wanted is None else unpack(self.wanted, ITEMS[self.slot[0]].record)
+
+
+class BatchRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the store keeps of a batch beside its change: a new field is appended."""
+
+    steps: tuple[StepRecord, ...] = ()
+    reverse: bool = False
+    left_out: dict[str, dict[str, str]] = {}
+
+    def outcomes(self) -> dict[str, str]:
+        """What became of its slots, by path."""
+        return {slot_path(step.slot): step.outcome for step in self.steps if not step.undoes}
+
+    def values(self) -> dict[Slot, Message]:
+        """What is wanted of its slots, as far as that is known."""
+        return {step.slot: value for step in self.steps if not step.undoes and (value := step.value) is not None}
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_batch = msgspec.msgpack.Decoder(BatchRecord).decode
+_decode_values = msgspec.msgpack.Decoder(list[tuple[Slot, bytes]]).decode
+
+
+def unpack_batch(blob: bytes | None) -> BatchRecord:
+    """What the row of a batch says of it."""
+    return BatchRecord() if blob is None else _decode_batch(blob)
+
+
+def old_outcomes(blob: bytes | None) -> dict[str, str] | None:
+    """The outcomes by path in the row of an older RestoreFactory; None in all others."""
+    return msgspec.json.decode(blob, type=dict[str, str]) if blob is not None and blob.startswith(_OLD) else None
+
+
+def pack_values(values: Mapping[Slot, Message]) -> bytes:
+    """Values by slot as bytes of the store."""
+    return _encode([(slot, pack(value)) for slot, value in values.items()])
+
+
+def unpack_values(blob: bytes | None) -> dict[Slot, Message]:
+    """The values in bytes of `pack_values`."""
+    return {} if blob is None else {slot: unpack(value, ITEMS[slot[0]].record) for slot, value in _decode_values(blob)}
+
+
+@dataclass(slots=True, eq=False)
+class StepJob(ChangeJob):
+    """One slot of a batch: a change without a request, carried out in its turn."""
+
+    outcome: str = ""
+    """What became of it; empty while it is open."""
+    error: BrokerError | None = None
+    """Why it failed, where somebody said so."""
+    read: Message | None = None
+    """What was read back, if it took effect."""
+    undoes: "StepJob | None" = None
+    """The step whose slot it writes back."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way it goes."""
+        return step_direction(self.item, loosening=self.loosening, unchanged=self.unchanged)
+
+
+@dataclass(slots=True, eq=False)
+class BatchJob(ChangeJob):
+    """One accepted change of several slots: a step each, in the order in which they are written; one end of them all.
+
+    RestoreFactory is one whose steps may be Resets, and go on beside one that fails; what they want is known in their
+    turn.
+    """
+
+    steps: list[StepJob] = field(default_factory=list)
+    step: StepJob | None = None
+    """The one under way."""
+    reverse: bool = False
+    """Whether what took effect is written back where a slot fails."""
+    error: BrokerError | None = None
+    """Why what was left of it was given up, and the cause of its event then."""
+    cause: str = ""
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What of the request was refused and left out, by path."""
+
+    @property
+    def factory(self) -> bool:
+        """Whether it is a RestoreFactory."""
+        return self.verb is Verb.RESET
+
+    @property
+    def open(self) -> list[StepJob]:
+        """The steps without an outcome."""
+        return [step for step in self.steps if not step.outcome]
+
+    @property
+    def parts(self) -> Sequence[ChangeJob]:
+        """What is open of it, slot by slot."""
+        return self.open
+
+    @property
+    def failed(self) -> bool:
+        """Whether a slot did not become what was asked for, and nobody else had taken its place."""
+        return any(step.outcome in FAILURES for step in self.steps)
+
+    @property
+    def places(self) -> tuple[Slot, ...]:
+        """The slots that it may still change."""
+        return tuple(step.slot for step in self.steps if not step.outcome)
+
+    @property
+    def current(self) -> ChangeJob:
+        """The step that may be with the arm."""
+        return self if self.step is None else self.step
+
+    @property
+    def record(self) -> bytes | None:
+        """What the store keeps of it: what its steps want, and what became of them."""
+        steps = tuple(
+            StepRecord(
+                step.slot, step.verb.value, None if step.wanted is None else pack(step.wanted), step.outcome,
+                step.undoes is not None, step.cmd_seq, step.unchanged,
+            )
+            for step in self.steps
+        )  # fmt: skip
+        return _encode(BatchRecord(steps, self.reverse, self.left_out))
+
+    def of_slot(self, slot: Slot) -> ChangeJob | None:
+        """The open step of a slot."""
+        return next((step for step in self.steps if not step.outcome and step.slot == slot), None)
+
+
+def new_step(job: BatchJob, slot: Slot, verb: Verb, wanted: Message | None, **more: Any) -> StepJob:
+    """One more step of a batch, at its end."""
+    step = StepJob(
+        n=0, request_n=0, rev=job.rev, slot=slot, item=ITEMS[slot[0]], verb=verb, wanted=wanted, unchanged=False,
+        author=job.author, request_id=job.request_id, method=job.method, reason=job.reason, at_us=job.at_us,
+        **({"loosening": True} | more),
+    )  # fmt: skip
+    job.steps.append(step)
+    return step
+
+
+def fill(job: BatchJob, record: bytes | None, factory: Sequence[Slot]) -> BatchJob:
+    """A batch of which a start found this record; an older RestoreFactory is of the slots `factory`.
+
+    Raises:
+        msgspec.MsgspecError, KeyError: the record is of another version.
+    """
+    if job.factory and (record is None or (told := old_outcomes(record)) is not None):
+        told = {} if record is None else old_outcomes(record) or {}
+        for slot in factory:
+            new_step(job, slot, Verb.RESET, None).outcome = told.get(slot_path(slot), "")
+        return job
+    kept = unpack_batch(record)
+    job.reverse, job.left_out = kept.reverse, kept.left_out
+    for one in kept.steps:
+        step = new_step(job, one.slot, Verb(one.verb), one.value)
+        step.outcome, step.unchanged, step.epoch, step.cmd_seq = one.outcome, one.unchanged, job.epoch, one.cmd_seq
+        if one.unchanged:
+            step.rev = 0
+        if one.undoes:
+            step.undoes = next(other for other in job.steps if other.slot == one.slot)
+    return job
+
+
+def batch_of(request: Request, outcome: Restoration, *, n: int, request_n: int, expires: float) -> BatchJob:
+    """The change of several slots that a request asks for, as it was decided."""
+    job = BatchJob(
+        slot=WHOLE_SLOT, item=WHOLE, verb=Verb.RESET, wanted=None, loosening=True, unchanged=False,
+        **common_of(request, n=n, request_n=request_n, expires=expires),
+    )  # fmt: skip
+    for slot in outcome.slots:
+        new_step(job, slot, Verb.RESET, None)
+    return job

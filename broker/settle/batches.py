@@ -1,0 +1,378 @@
+"""Changes of several slots in the queue of an arm: slot after slot, each read back, then one end for all of them."""
+
+from typing import NamedTuple
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import BatchJob, StepJob
+from broker.arms.jobs import UNTIMED, ChangeJob, Phase
+from broker.record.ledger import Ledger
+from broker.settle.batch_ends import BatchEnds
+from broker.settle.endings import Endings, not_taken, refusal_of_arm
+from broker.settle.exchange import Exchange
+from broker.settle.fatal_reads import FatalReads
+from broker.settle.obstacles import Obstacles, Park, needs_arm
+from broker.settle.parking import Parking
+from broker.store.rows import ChangeState
+from devices.adapter import ArmAwayError, ArmRefusedError
+from handlers.batch.order import turn_of
+from handlers.batch.outcomes import NOT_BEGUN, UNCHANGED, outcome_of
+from handlers.batch.projection import check_value
+from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.direction import Direction, is_loosening
+from handlers.items.settling import Ending, equal, same
+from handlers.items.verbs import check_presence
+from handlers.methods.factory import step_of
+from schema.arms import Verb
+from schema.errors import BrokerError
+from schema.messages import Message
+
+_EVEN_SO = frozenset({Direction.TIGHTENING, Direction.UNCHANGED})
+"""Directions of slots that are still begun beside one that failed."""
+
+
+class Parts(NamedTuple):
+    """What carries out changes of single slots, shared with those."""
+
+    ledger: Ledger
+    endings: Endings
+    exchange: Exchange
+    obstacles: Obstacles
+    parking: Parking
+    fatal_reads: FatalReads
+
+
+class Batches:
+    """Carries out batches; a slot that fails keeps the looser ones behind it from being begun."""
+
+    def __init__(self, parts: Parts, ends: BatchEnds) -> None:
+        self._ledger = parts.ledger
+        self._endings = parts.endings
+        self._exchange = parts.exchange
+        self._obstacles = parts.obstacles
+        self._parking = parts.parking
+        self._fatal_reads = parts.fatal_reads
+        self._ends = ends
+
+    # ------------------------------------------------------------------ before it begins
+
+    def number(self, session: ArmSession, job: BatchJob) -> None:
+        """Give each command a number; the first byte goes out only after the commit. The caller stores the change."""
+        self._ledger.mark_writing(session, job)
+        number = job.cmd_seq - 1
+        for step in job.steps:
+            if not step.outcome and not held_by_service(session.state, step.slot[0]):
+                number += 1
+                step.epoch, step.cmd_seq = job.epoch, number
+        session.cmd_seq = max(number, job.cmd_seq)
+        session.sent = (job.epoch, session.cmd_seq)
+        self._ledger.put_arm(session)
+
+    def take_held(self, session: ArmSession, job: BatchJob) -> None:
+        """End a batch of slots that the service holds."""
+        self._next(session, job)
+        self._end(session, job)
+
+    # ------------------------------------------------------------------ on the arm
+
+    def settle_now(self, session: ArmSession, job: BatchJob) -> bool:
+        """Bring a batch to its end, or park it, where its arm answers without waiting; False: `carry_out` has to."""
+        if job.factory or not job.committed or job.resumed or job.again or job.unchanged:
+            return False
+        if job.phase is not Phase.WRITING or self._is_fenced(session, job):
+            return False
+        if self._parking.barred(session, job):
+            return True
+        while (step := self._next(session, job)) is not None:
+            if step.phase is not Phase.ACCEPTED or step.unchanged or not self._settled_now(session, job, step):
+                return False
+            job.step = None
+        self._end(session, job)
+        return True
+
+    def _settled_now(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Write one slot and read it back where that needs no waiting; whether the step is over, or the arm away."""
+        begin(session, step)
+        try:
+            read = self._exchange.write_and_read_now(session, step)
+        except ArmRefusedError as refused:
+            self.refused(session, job, step, refused)
+            return True
+        except ArmAwayError:
+            self.away(session, job, step)
+            return True
+        finally:
+            timed(job, step)
+        if read is None:
+            return False
+        ending = self._exchange.ending(session, step, step.wanted, read)
+        if ending is Ending.REFUSED:  # it is read once more
+            step.phase = Phase.UNKNOWN
+            return False
+        self.judged(session, job, step, read, ending)
+        return True
+
+    async def carry_out(self, session: ArmSession, job: BatchJob) -> None:
+        """Change slot after slot, and end the change, or park what is left of it.
+
+        Raises:
+            EndedError: the change was ended meanwhile.
+        """
+        if job.resumed:
+            await self._resume(session, job)
+        elif not job.committed:
+            await self._ledger.store.committed()
+        await self._go_on(session, job)
+
+    async def _go_on(self, session: ArmSession, job: BatchJob) -> None:
+        if job.parked or job.phase is Phase.DONE:
+            return
+        if job.again:
+            self._arrange(session, job)
+        if needs_arm(session, job) and (job.phase is Phase.ACCEPTED or self._is_fenced(session, job)):
+            self.number(session, job)
+            self._ledger.update_change(job, ChangeState.WRITING)
+            await self._ledger.store.committed()
+        while (step := self._next(session, job)) is not None:
+            await (self._confirm(session, job, step) if step.unchanged else self._settle(session, job, step))
+            job.step = None
+            self._ledger.update_change(job, ChangeState.WRITING)
+        self._end(session, job)
+
+    def _is_fenced(self, session: ArmSession, job: BatchJob) -> bool:
+        """Whether the arm would refuse the next command, for it knows a higher number."""
+        return any((step.epoch, step.cmd_seq) <= session.fence for step in job.open if step.cmd_seq)
+
+    def _end(self, session: ArmSession, job: BatchJob) -> None:
+        if not job.parked and job.phase is not Phase.DONE:
+            self._ends.end(session, job)
+
+    def _arrange(self, session: ArmSession, job: BatchJob) -> None:
+        """Order what is left anew, by what is reported now; Resets stay as they are."""
+        if job.factory:
+            return
+        state = session.state
+        for step in job.open:
+            step.loosening = is_loosening(step.item, step.wanted, state.reported.get(step.slot))
+        over = [step for step in job.steps if step.outcome]
+        job.steps = over + sorted(job.open, key=lambda step: turn_of(state, step.slot, step.direction))
+
+    def _next(self, session: ArmSession, job: BatchJob) -> StepJob | None:
+        """The next step that the arm has to be told of, or is at; None when all are over, or what is left is parked.
+
+        What the service holds is in force at once.
+        """
+        for step in job.steps:
+            if step.outcome:
+                continue
+            if step.phase is Phase.ACCEPTED and not self._may_begin(session, job, step):
+                if job.parked:
+                    return None
+                continue
+            if not held_by_service(session.state, step.slot[0]):
+                job.step = step
+                return step
+            if step.wanted is None:
+                raise TypeError(step.slot[0])
+            self.take(session, job, step, step.wanted, Ending.APPLIED)
+        return None
+
+    def _may_begin(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Whether a step may begin; else it is over, or all that is left is parked."""
+        if job.factory:
+            return self._may_restore(session, job, step)
+        if step.direction not in _EVEN_SO and job.failed:
+            error = BrokerError("arm_refused", "a slot before it failed")
+            self.fail(session, job, step, error, NOT_BEGUN)
+            return False
+        obstacle = self._obstacles.of_step(session, job, step)
+        if isinstance(obstacle, Park):
+            self._parking.park(session, job, obstacle)
+            return False
+        if (job.again or job.reverts != session.reverts) and not step.unchanged:
+            wanted = {one.slot: one.wanted for one in job.open if one.wanted is not None}
+            try:
+                check_value(session.state, wanted, step.slot)
+            except BrokerError as error:
+                self.fail(session, job, step, error)
+                return False
+        return True
+
+    def _may_restore(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Whether a step of a RestoreFactory may begin; what it wants is known now."""
+        state, slot = session.state, step.slot
+        step.verb, step.wanted = step_of(state, step.item, slot)
+        if held_by_service(state, slot[0]) or job.resumed:
+            return True
+        if step.wanted is not None and equal(slot[0], step.wanted, state.reported[slot], state.resolution_rad):
+            self._endings.close(session, step, UNCHANGED)
+            return False
+        try:
+            check_presence(state)
+            if step.wanted is not None:
+                CHECKS[step.item.key](state, step.wanted)
+        except BrokerError as error:
+            self.fail(session, job, step, error)
+            return False
+        return True
+
+    async def _settle(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+        """Write one slot and read it back."""
+        returned = step.wanted
+        if step.phase is not Phase.UNKNOWN:
+            begin(session, step)
+            try:
+                returned = await self._exchange.write(session, step)
+            except ArmRefusedError as refused:
+                self.refused(session, job, step, refused)
+                return
+            except ArmAwayError:
+                self.away(session, job, step)
+                return
+            finally:
+                timed(job, step)
+        wanted = returned if step.verb is Verb.RESET else step.wanted
+        self.judged(session, job, step, *await self._exchange.judge(session, step, wanted))
+
+    async def _confirm(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+        """Read what is there already; if the arm has something else after all, it is a change like others."""
+        read = await self._exchange.read_back(session, step)
+        if not self.confirmed(session, job, step, read):
+            await self._ledger.store.committed()
+
+    # ------------------------------------------------------------------ what came of a step
+
+    def judged(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
+        """A step is over, as what was read back tells; where the arm was away, what is left is decided again."""
+        if step.phase is Phase.UNKNOWN and not job.factory:
+            job.again = True
+        if ending.took_effect:
+            self.take(session, job, step, read, ending)
+            return
+        self._endings.read_after_all(session, step.slot, read)
+        self.fail(session, job, step, not_taken(session.arm, step.slot[0], ending), ending.value)
+
+    def confirmed(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message) -> bool:
+        """End a step whose slot has what it wants already; whether it has, else it is one to be written."""
+        if step.wanted is not None and same(step.slot[0], read, step.wanted, session.state.resolution_rad):
+            self.take(session, job, step, read, Ending.APPLIED)
+            return True
+        self._endings.foreign(session, step.slot, read, "")
+        step.unchanged, step.phase = False, Phase.ACCEPTED
+        if job.unchanged:
+            job.unchanged = False
+            session.state.rev += 1
+            job.rev = session.state.rev
+            self._ledger.reopen_change(session, job)
+        step.rev = job.rev
+        session.desire_step(step)
+        if step.wanted is not None:
+            session.await_reading(step, step.wanted)
+        self._ledger.put_slot(session, step.slot)
+        self._arrange(session, job)
+        self.number(session, job)
+        self._ledger.update_change(job, ChangeState.WRITING)
+        return False
+
+    def take(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
+        """Keep what was read of one slot that has what was asked for, clamped at most."""
+        state, slot = session.state, step.slot
+        step.before, step.read = state.reported.get(slot), read
+        same_as_before = step.before is not None and equal(slot[0], read, step.before, state.resolution_rad)
+        self._endings.observe(session, slot, read)
+        if not step.unchanged:
+            state.reported_by[slot] = step.setter
+        if job.factory or ending is Ending.CLAMPED:
+            step.wanted = read
+            if state.desired_rev.get(slot) == job.rev:
+                state.desired[slot], state.desired_by[slot] = read, step.setter
+        unchanged = step.unchanged or (job.factory and same_as_before)
+        self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
+
+    def refused(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:
+        """The arm did not take a step."""
+        error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
+        self.fail(session, job, step, error, Ending.REFUSED.value)
+
+    def away(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+        """The arm was not there to be told: a step that may wait does so, with all that is left."""
+        step.phase = Phase.ACCEPTED
+        if job.factory:
+            self.fail(session, job, step, BrokerError("arm_away", f"{session.arm} is not connected"))
+
+    def fail(self, session: ArmSession, job: BatchJob, step: StepJob, error: BrokerError, outcome: str = "") -> None:
+        """A slot does not become what was asked for."""
+        self._endings.give_up(session, job, step, error, outcome or outcome_of(error.kind))
+
+    # ------------------------------------------------------------------ after a restart
+
+    async def _resume(self, session: ArmSession, job: BatchJob) -> None:
+        """What an earlier run began: each open slot is read, the first that is as before is sent once more.
+
+        Of a RestoreFactory nothing is sent.
+        """
+        await self._fatal_reads.begin(session, job)
+        resend = not job.factory and not job.given_up
+        for step in job.open:
+            if job.factory:
+                self._may_restore(session, job, step)
+            if held_by_service(session.state, step.slot[0]):
+                if job.factory and step.wanted is not None:
+                    self.take(session, job, step, step.wanted, Ending.APPLIED)
+            elif not await self._found(session, job, step):
+                if job.factory:
+                    self.fail(session, job, step, BrokerError("expired", "the service restarted"))
+                elif resend and self._may_resend(session, job, step):
+                    await self._settle(session, job, step)
+                resend = False
+            self._ledger.update_change(job, ChangeState.WRITING)
+        self._fatal_reads.end(job)
+        self._leave(session, job)
+
+    def _leave(self, session: ArmSession, job: BatchJob) -> None:
+        """What is left of a batch that an earlier run began is decided again."""
+        job.resumed, job.step, job.again = False, None, True
+        job.phase, job.epoch, job.cmd_seq = Phase.ACCEPTED, 0, 0
+        if job.given_up and job.open:
+            self._endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", None)
+        elif job.open:
+            self._parking.barred(session, job)
+
+    async def _found(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Read one slot; whether that tells what became of it: a new value is taken for ours, or another writer's."""
+        step.before = session.state.reported.get(step.slot)
+        job.step, step.phase, step.resumed = step, Phase.WRITING, True
+        read = await self._exchange.read_back(session, step)
+        ending = self._exchange.ending(session, step, step.wanted, read)
+        if ending is Ending.REFUSED:
+            step.phase = Phase.ACCEPTED
+            return False
+        self.judged(session, job, step, read, ending)
+        return True
+
+    def _may_resend(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Whether a step that is as it was may be sent once more, with the number that it had."""
+        state = session.state
+        if not (state.online and state.ready) or state.held or not self._obstacles.free(session, job):
+            return False
+        return bool(step.cmd_seq) and self._obstacles.of_step(session, job, step) is None
+
+
+def take_revision(session: ArmSession, job: BatchJob) -> None:
+    """What a batch wants is desired in a new revision; of a RestoreFactory that is not known yet."""
+    session.state.rev += 1
+    job.rev = session.state.rev
+    for step in job.steps:
+        if not step.unchanged:
+            step.rev = job.rev
+            session.desire_step(step)
+
+
+def begin(session: ArmSession, step: StepJob) -> None:
+    """A step goes to the arm now."""
+    step.phase, step.committed, step.before = Phase.WRITING, True, session.state.reported.get(step.slot)
+
+
+def timed(job: ChangeJob, step: StepJob) -> None:
+    """A batch is given to the adapter with its first step."""
+    if job.written_s == UNTIMED:
+        job.written_s = step.written_s

@@ -1,0 +1,50 @@
+"""Values of several slots, each judged as by its Set, against the arm as it will be when all of them are in force."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from handlers.items.config_items import CHECKS
+from handlers.stack.arm_limits import limits_of
+from handlers.state.arm_state import ArmState
+from schema.arms import Slot
+from schema.envelope import Warned
+from schema.messages import Message
+
+
+class Projection:
+    """An arm with new values of some slots; what else is pending counts beside them."""
+
+    def __init__(self, state: ArmState, values: Mapping[Slot, Message]) -> None:
+        self._now = state
+        self._values = values
+        self.state = state
+        if len(values) > 1:
+            self.state = replace(
+                state,
+                desired={**state.desired, **values},
+                reported={**state.reported, **values},
+                unread={slot: unread for slot, unread in state.unread.items() if slot not in values},
+                limits=None,
+            )
+            limits_of(state).of_changed(self.state)
+
+    def without(self, slot: Slot) -> ArmState:
+        """The arm before one of the slots gets its value, and after all others got theirs."""
+        now, then = self._now, self.state
+        if then is not now:
+            then.desired[slot], then.reported[slot] = now.desired[slot], now.reported[slot]
+        return then
+
+    def with_again(self, slot: Slot) -> None:
+        """The slot has its value again."""
+        if self.state is not self._now:
+            self.state.desired[slot] = self.state.reported[slot] = self._values[slot]
+
+
+def check_value(state: ArmState, values: Mapping[Slot, Message], slot: Slot) -> tuple[Warned, ...]:
+    """Warn of one of several values, or refuse it.
+
+    Raises:
+        BrokerError: as its check.
+    """
+    return CHECKS[slot[0]](Projection(state, values).without(slot), values[slot])
