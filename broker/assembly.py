@@ -82,6 +82,17 @@ def ledger_of(
     return ledger
 
 
+def trace_to_collector(settings: Settings, ledger: Ledger, replies: Replies, clock: Clock) -> Callable[[], None]:
+    """Make spans of traced requests, if the settings name a collector; what ends that."""
+    if not settings.traces.otlp:
+        return lambda: None
+    from broker.spans import Spans, exporter  # noqa: PLC0415 - a large library, of an extra
+
+    spans = Spans(exporter(settings.traces.otlp), settings.instance, clock.now_us, clock.monotonic)
+    replies.on_traced, ledger.traffic.on_ended = spans.answered, spans.ended
+    return spans.close
+
+
 def settler_of(settings: Settings, ledger: Ledger, replies: Replies, queues: Queues) -> Settler:
     """What applies changes."""
     return Settler(

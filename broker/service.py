@@ -25,6 +25,7 @@ from broker.assembly import (
     readback_of,
     reconciler_of,
     settler_of,
+    trace_to_collector,
 )
 from broker.clock import Clock
 from broker.counters import Counters
@@ -105,6 +106,7 @@ class Service:
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
+        self._end_traces = trace_to_collector(settings, ledger, replies, clock)
         self._settler = settler = settler_of(settings, ledger, replies, queues)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = Fences(ledger, accept=accept_lost)
@@ -305,6 +307,8 @@ class Service:
         await self._presence.close()
         await self._fleet.close()
         await self._bus.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.to_thread(self._end_traces), FLUSH_S)
         log.info("ended", drained=drain)
 
     async def _settle(self) -> None:

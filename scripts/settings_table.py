@@ -123,6 +123,13 @@ SETTINGS: dict[str, Meaning] = {
     "metrics.listen": Meaning(
         "address and port of `/metrics`, `/healthz`, `/readyz`; empty: none", "`host:port`", ('"127.0.0.1:9464"',)
     ),
+    "traces.otlp": Meaning(
+        "where spans of traced requests go, OTLP over HTTP ([metrics.md](metrics.md)); empty: nowhere. Needs the extra "
+        "`otel`",
+        "an address of `http` or `https`",
+        ('"http://127.0.0.1:4318/v1/traces"',),
+        ('"127.0.0.1"', '"ftp://a"'),
+    ),
     "metrics.allow_remote": Meaning("allow an address that is not on loopback", "", ("true",), ('"yes"',)),
     "arm_defaults.queue": between(
         "unsettled changes of one arm; more are refused as `busy`", 1, QUEUE_MOST, whole=True

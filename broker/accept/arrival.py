@@ -106,7 +106,9 @@ class Arrival:
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
                 self.warnings.append(Warned("RESPONSE_TOPIC_IGNORED", text))
         self.replied_as = self.id
-        self.reply_to = Address(topic, message.correlation, self.codec.name, self.topic.user, message.trace)
+        self.reply_to = Address(
+            topic, message.correlation, self.codec.name, self.topic.user, message.trace, message.received_s
+        )
         return self.reply_to
 
 

@@ -39,6 +39,8 @@ class Address:
     user: str = ""
     trace: str = ""
     """The `traceparent` of the request."""
+    received_s: float = 0.0
+    """When the request came, on the monotonic clock; 0 after a start."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +92,8 @@ class ChangeJob:
     """When its command was last given to the adapter."""
     ended_s: float = UNTIMED
     """When its end was decided; commit 2 follows."""
+    ended_as: str = ""
+    """What became of it."""
     phase: Phase = Phase.ACCEPTED
     epoch: int = 0
     cmd_seq: int = 0

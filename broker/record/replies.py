@@ -109,6 +109,8 @@ class Replies:
         self._ledger = ledger
         self.users: Users | None = None
         """Who gets short replies."""
+        self.on_traced: Callable[[Address, Reply], None] | None = None
+        """Gets the replies of traced requests."""
         self.owed: dict[str, int] = {}
         """How many requests of each user that came in have no reply yet."""
 
@@ -139,6 +141,8 @@ class Replies:
     def _send(self, address: Address, reply: Reply, payload: bytes | None, done: Callable[[], None] | None) -> None:
         self._gave(address.user)
         self._ledger.traffic.answered(reply, address.codec, address.user)
+        if address.trace and self.on_traced is not None:
+            self.on_traced(address, reply)
         codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address)
         if wants_short:
             payload = short(reply, codec, error_body)

@@ -51,6 +51,8 @@ class Traffic:
         self._ended: list[tuple[float, list[ChangeJob]]] = []
         """Changes whose end was committed, and when; their times are not counted yet."""
         self._uncounted = 0
+        self.on_ended: Callable[[list[ChangeJob], float], None] | None = None
+        """Gets the changes whose ends were committed, and when."""
         self._seen: dict[str, int] = {}
         self._shown: set[str] = set()
         self.follow(known)
@@ -87,7 +89,10 @@ class Traffic:
         return {stage: histogram.counted for stage, histogram in self._stages.items()}
 
     def _committed(self, jobs: list[ChangeJob]) -> None:
-        self._ended.append((self._monotonic(), jobs))
+        now_s = self._monotonic()
+        self._ended.append((now_s, jobs))
+        if self.on_ended is not None:
+            self.on_ended(jobs, now_s)
         self._uncounted += len(jobs)
         if self._uncounted >= FOLD:
             self._fold()

@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 from broker.server_url import parse_server_url
 from broker.settings.client_checks import NAME, client_faults, lock_faults
@@ -48,6 +50,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
     yield from lock_faults(settings)
     yield from _rate_faults(settings)
     yield from _metrics_faults(settings)
+    yield from _traces_faults(settings)
     if not 0 <= settings.sim.latency_ms <= LONGEST_LATENCY_MS:
         text = f"sim.latency_ms: {settings.sim.latency_ms} is not between 0 and {LONGEST_LATENCY_MS}"
         yield Fault(("sim", "latency_ms"), text)
@@ -114,6 +117,21 @@ def _metrics_faults(settings: Settings) -> Iterator[Fault]:
             f"metrics.listen: {host!r} is not on loopback, and nobody is asked who he is: metrics tell users and arms"
         )
         yield Fault(path, f"{text}. Write 127.0.0.1, or set metrics.allow_remote = true")
+
+
+def _traces_faults(settings: Settings) -> Iterator[Fault]:
+    otlp, path = settings.traces.otlp, ("traces", "otlp")
+    if not otlp:
+        return
+    try:
+        found = urlsplit(otlp)
+        usable = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        yield Fault(path, f"traces.otlp: {otlp!r} is no address; write for example http://127.0.0.1:4318/v1/traces")
+    elif find_spec("opentelemetry") is None:
+        yield Fault(path, "traces.otlp: spans need more packages: pip install 'armbroker[otel]'")
 
 
 def _default_faults(settings: Settings) -> Iterator[Fault]:

@@ -112,6 +112,12 @@ class MetricsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found["six"] or found["host"], int(found["port"])
 
 
+class TracesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where spans of traced requests go: an OpenTelemetry collector that takes OTLP over HTTP, or nowhere."""
+
+    otlp: str = ""
+
+
 class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One user, or "*" for those without an entry; what an entry leaves out counts as "*" says.
 
@@ -213,6 +219,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clients: dict[str, ClientSettings] = {}
     locks: LockSettings = LockSettings()
     metrics: MetricsSettings = MetricsSettings()
+    traces: TracesSettings = TracesSettings()
     arm_defaults: ArmDefaults = ArmDefaults()
     arm: tuple[ArmSettings, ...] = ()
 

@@ -229,6 +229,7 @@ class Endings:
         for timer in job.timers:
             self._timers.drop(timer)
         session.count_out(job)
+        job.ended_as = outcome
         self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)
         self._ledger.end_change(session, job, outcome, seq)
