@@ -106,7 +106,6 @@ class Service:
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
-        self._end_traces = trace_to_collector(settings, ledger, replies, clock)
         self._settler = settler = settler_of(settings, ledger, replies, queues)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = Fences(ledger, accept=accept_lost)
@@ -117,7 +116,7 @@ class Service:
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities, self._readback = self._access.authorities, self._readback_of()
         self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
-        self.reading = self._reading()
+        self.reading, self._end_traces = self._reading(), trace_to_collector(settings, ledger, replies, clock)
 
     def _bus_of(self, counters: Counters) -> MqttDeviceBus:
         make_link = partial(self._make_link, bus_config(self._link_config(), self._topics))

@@ -129,7 +129,10 @@ def _traces_faults(settings: Settings) -> Iterator[Fault]:
     except ValueError:
         usable = False
     if not usable:
-        yield Fault(path, f"traces.otlp: {otlp!r} is no address; write for example http://127.0.0.1:4318/v1/traces")
+        yield Fault(
+            path,
+            f"traces.otlp: {otlp!r} is no address; write for example http://localhost:4318 and the path of its traces",
+        )
     elif find_spec("opentelemetry") is None:
         yield Fault(path, "traces.otlp: spans need more packages: pip install 'armbroker[otel]'")
 
