@@ -17,6 +17,7 @@ from broker.record.replies import JSON
 from broker.settings import Settings
 from broker.store.rows import ArmRow
 from broker.topics import Topics
+from handlers.policy.rules import Policy
 
 Shorten = Callable[[dict[str, Any], int], bytes]
 """Makes the payload of a document of at most so many bytes."""
@@ -30,6 +31,7 @@ class Announcer:
         self._topics = topics
         self._ledger = ledger
         self._identity = identity
+        self._policy: Policy | None = None
 
     def mend(self, retained: Mapping[str, bytes]) -> None:
         """Publish what is not retained as it is: payload by name below `meta/`."""
@@ -40,7 +42,7 @@ class Announcer:
     def _of_the_service(self) -> dict[str, dict[str, Any]]:
         """The documents of the service itself, by name below `meta/`."""
         return {
-            "service": self_description.service(self._settings, self._ledger.epoch),
+            "service": self._service(),
             "errors": self_description.errors(),
             "asyncapi": self_description.asyncapi(self._settings),
         }
@@ -49,7 +51,10 @@ class Announcer:
         """What names the epoch."""
         self._identity.epoch = self._ledger.epoch
         self.presence(ONLINE)
-        self._retain(self._topics.meta("service"), self_description.service(self._settings, self._ledger.epoch))
+        self._retain(self._topics.meta("service"), self._service())
+
+    def _service(self) -> dict[str, Any]:
+        return self_description.service(self._settings, self._ledger.epoch, self._policy)
 
     def presence(self, state: str) -> None:
         """Whether the service is `online` or `offline`."""
@@ -59,11 +64,16 @@ class Announcer:
         """What an arm is changed."""
         self._ledger.documents.mark(session, FACTSHEET)
 
-    def follow(self, settings: Settings) -> None:
+    def begin(self, policy: Policy | None) -> None:
+        """Tell of the service for the first time, and of its policy."""
+        self._policy = policy
+        self.service()
+
+    def follow(self, settings: Settings, policy: Policy | None) -> None:
         """The settings were read again: publish what they change of what the service says of itself."""
-        before = self_description.service(self._settings, self._ledger.epoch)
-        self._settings = settings
-        if self_description.service(settings, self._ledger.epoch) != before:
+        before = self._service()
+        self._settings, self._policy = settings, policy
+        if self._service() != before:
             self.service()
 
     def forget_removed(self, arms: Iterable[ArmRow], kept: Collection[str]) -> None:

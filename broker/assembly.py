@@ -33,6 +33,7 @@ from broker.record.principals import Principals
 from broker.record.replies import JSON, Replies
 from broker.record.traffic import Traffic
 from broker.settings import Settings
+from broker.settings.policy_file import load_policy
 from broker.settle.adoption import Adoption
 from broker.settle.authority import Authorities
 from broker.settle.fences import Fences
@@ -94,11 +95,13 @@ def trace_to_collector(settings: Settings, ledger: Ledger, replies: Replies, clo
 
 
 def settler_of(settings: Settings, ledger: Ledger, replies: Replies, queues: Queues) -> Settler:
-    """What applies changes."""
-    return Settler(
+    """What applies changes, by the policy that the settings name."""
+    settler = Settler(
         ledger=ledger, replies=replies, documents=ledger.documents, queues=queues, loop=asyncio.get_running_loop(),
         pending_max_age_us=settings.arm_defaults.pending_max_age_us,
     )  # fmt: skip
+    settler.policing.follow(load_policy(settings))
+    return settler
 
 
 def readback_of(
@@ -203,7 +206,8 @@ def acceptance_of(
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
-        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings), fleet_events=fleet_events,
+        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings, settler.policing),
+        fleet_events=fleet_events,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

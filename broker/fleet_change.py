@@ -109,7 +109,7 @@ class FleetChange:
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
             parts.drift.look(session)
         parts.fleet.close_unused({arm.adapter for arm in after.values()})
-        parts.announcer.follow(new)
+        parts.announcer.follow(new, checked.policy)
         return msgspec.structs.replace(new, arm=tuple(after.values()))
 
     # ------------------------------------------------------------------ arms

@@ -88,7 +88,7 @@ class Reload:
             log.warning("run_begins_anew", why="arms go on under other names", renamed=renames)
             self.anew.set()
             return
-        self.settings = await service.follow_settings(CheckedFleet(settings, checked.files))
+        self.settings = await service.follow_settings(checked._replace(settings=settings))
         log.info("reloaded", arms=len(self.settings.arm))
 
 

@@ -11,6 +11,7 @@ from broker.version import service_version
 from handlers.items.config_items import held_by_service
 from handlers.methods.authority import hold_document
 from handlers.methods.notifications import HANDLES_PER_CONNECTION
+from handlers.policy.rules import Policy
 from handlers.rpc_table import RPC_TABLE
 from handlers.stack.effective import limit_sources
 from schema.codecs import CODECS
@@ -29,9 +30,10 @@ _SERVICE = 16
 JSON = CODECS["application/json"]
 
 
-def service(settings: Settings, epoch: int) -> dict[str, Any]:
+def service(settings: Settings, epoch: int, policy: Policy | None = None) -> dict[str, Any]:
     """The document `meta/service`."""
-    return {
+    told = {} if policy is None else {"policy": {"digest": policy.digest, "rules": len(policy.rules)}}
+    return told | {
         "name": "armbroker",
         "version": service_version(),
         "protocol": 1,

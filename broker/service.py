@@ -186,6 +186,7 @@ class Service:
 
         What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
         """
+        self._settler.policing.follow(checked.policy)
         self._stage_1.turnstile.follow(checked.settings)
         self._settings = await self._fleet_change.follow(self._settings, checked)
         return self._settings
@@ -223,7 +224,7 @@ class Service:
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         recovery.drop_taken(self.sessions, self._loaded)
-        self._announcer.service()
+        self._announcer.begin(self._settler.policing.policy)
         self._readback.ask()
         self._keep_running((("read back", self._readback.run()),))
         await self._first_contact()

@@ -131,6 +131,12 @@ SETTINGS: dict[str, Meaning] = {
         ('"127.0.0.1"', '"ftp://a"'),
     ),
     "metrics.allow_remote": Meaning("allow an address that is not on loopback", "", ("true",), ('"yes"',)),
+    "policy.file": Meaning(
+        "rules that writes need beside the rights of `[clients]`, a `policy.toml`; empty: none",
+        FILE,
+        ('"policy.toml"',),
+        ('["policy.toml"]',),
+    ),
     "arm_defaults.queue": between(
         "unsettled changes of one arm; more are refused as `busy`", 1, QUEUE_MOST, whole=True
     ),

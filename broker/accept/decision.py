@@ -3,6 +3,7 @@
 from broker.accept.admission import check_lock, check_policy, check_values
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
+from broker.settle.policing import Policing
 from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
@@ -19,8 +20,8 @@ NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 class Decision:
     """Decides requests by the present settings; nothing is stored or told."""
 
-    def __init__(self, reserve: Reserve, settings: Settings) -> None:
-        self._reserve = reserve
+    def __init__(self, reserve: Reserve, settings: Settings, policing: Policing) -> None:
+        self._reserve, self._policing = reserve, policing
         self.follow(settings)
 
     def follow(self, settings: Settings) -> Users:
@@ -50,6 +51,9 @@ class Decision:
             BrokerError: why it is refused.
         """
         check_policy(rpc, session, request, self.users)
+        policy = self._policing.policy
+        if policy is not None:
+            request = self._policing.check(rpc, request)
         check_lock(rpc, session, request, self.users)
         only = checked_only or request.envelope.dry_run
         writes = rpc.access is Access.WRITE
@@ -61,4 +65,6 @@ class Decision:
         outcome = rpc.decide(state, request)
         if isinstance(outcome, Proposal | Restoration):
             check_reserve(state, outcome)
+        if policy is not None:
+            outcome = self._policing.judge(state, request, outcome, counts=writes and not only)
         return checked(state, rpc, outcome) if only and writes else outcome

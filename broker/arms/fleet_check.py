@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from broker.arms.limit_files import LimitFileError, LimitFiles
-from broker.settings import ArmSettings, Fault, KeyPath, Settings, look_at
+from broker.settings import ArmSettings, Fault, KeyPath, Settings, SettingsError, look_at
+from broker.settings.policy_file import compiled, groups_of, policy_doubts, readable_policy
 from broker.tls import TlsFileError, tls_context
 from devices.adapter import ArmError
 from devices.adapter_class import AdapterAbout
 from devices.options import option_faults
 from devices.registry import adapter_class
+from handlers.policy.rules import Policy
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 
 
@@ -21,6 +23,7 @@ class CheckedFleet(NamedTuple):
     files: LimitFiles
     doubts: tuple[str, ...] = ()
     """What can be, but is hardly meant."""
+    policy: Policy | None = None
 
 
 def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = None) -> CheckedFleet:
@@ -30,10 +33,20 @@ def read_fleet(path: Path, now_us: int, environment: Mapping[str, str] | None = 
         SettingsError: something in it cannot be used; each line names file, line and setting.
     """
     found = look_at(path, environment)
-    files = LimitFiles(now_us)
-    if faults := [*found.faults, *fleet_faults(found.settings, files)]:
-        raise found.places.error(faults)
-    return CheckedFleet(found.settings, files, found.doubts)
+    settings, files = found.settings, LimitFiles(now_us)
+    wrong = [str(found.places.error(faults))] if (faults := [*found.faults, *fleet_faults(settings, files)]) else []
+    try:
+        written = readable_policy(settings)
+    except SettingsError as error:
+        written = None
+        wrong.append(str(error))
+    if wrong:
+        raise SettingsError("\n".join(wrong))
+    if written is None:
+        return CheckedFleet(settings, files, found.doubts)
+    groups = groups_of(settings)
+    doubts = policy_doubts(written, [arm.id for arm in settings.arm], groups)
+    return CheckedFleet(settings, files, (*found.doubts, *doubts), compiled(written, groups))
 
 
 def fleet_faults(settings: Settings, files: LimitFiles) -> Iterator[Fault]:

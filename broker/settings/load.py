@@ -125,7 +125,7 @@ def from_directory(settings: Settings, directory: Path, variables: Mapping[KeyPa
     def below(name: str, *path: str | int) -> str:
         return name if not name or path in variables else str(directory / name)
 
-    mqtt, store = settings.mqtt, settings.store
+    mqtt, store, policy = settings.mqtt, settings.store, settings.policy
     return replace(
         settings,
         mqtt=replace(
@@ -136,6 +136,7 @@ def from_directory(settings: Settings, directory: Path, variables: Mapping[KeyPa
             },
         ),
         store=replace(store, dir=below(store.dir, "store", "dir")),
+        policy=replace(policy, file=below(policy.file, "policy", "file")),
         arm=tuple(
             replace(arm, **{name: below(getattr(arm, name), "arm") for name in ("urdf", "ros_yaml", "skeleton")})
             for arm in settings.arm

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from broker.settings.client_checks import NAME
 from broker.settings.places import Fault, KeyPath, dotted
-from broker.settings.policy_records import PolicySettings, RuleSettings
+from broker.settings.policy_records import PolicyText, RuleText
 from broker.settings.records import SettingsError, duration_us
 from broker.topics import is_name
 from handlers.policy.hours import parse_span
@@ -30,7 +30,7 @@ _RATE = re.compile(r"(\d{1,9})\s*/\s*(s|min|h)")
 _PER_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
-def policy_faults(policy: PolicySettings) -> Iterator[Fault]:
+def policy_faults(policy: PolicyText) -> Iterator[Fault]:
     """Everything that the file says and that cannot be."""
     try:
         zone_of(policy.timezone)
@@ -106,7 +106,7 @@ def _role_faults(role: str, users: tuple[str, ...]) -> Iterator[Fault]:
             yield Fault((*path, index), f"{dotted((*path, index))}: {text}")
 
 
-def _names_twice(rules: tuple[RuleSettings, ...]) -> Iterator[Fault]:
+def _names_twice(rules: tuple[RuleText, ...]) -> Iterator[Fault]:
     seen: set[str] = set()
     for index, rule in enumerate(rules):
         path: KeyPath = ("rule", index, "name")
@@ -119,7 +119,7 @@ def _names_twice(rules: tuple[RuleSettings, ...]) -> Iterator[Fault]:
         seen.add(rule.name)
 
 
-def _rule_faults(rule: RuleSettings, policy: PolicySettings) -> Iterator[Fault]:
+def _rule_faults(rule: RuleText, policy: PolicyText) -> Iterator[Fault]:
     """What cannot be of one rule; paths count from the rule."""
     for key, names, known, all_of in (
         ("roles", rule.roles, tuple(dict.fromkeys((*policy.roles, ANYBODY))), '["*"] is everybody'),
@@ -143,7 +143,7 @@ def _rule_faults(rule: RuleSettings, policy: PolicySettings) -> Iterator[Fault]:
     yield from _bound_faults(rule)
 
 
-def _bound_faults(rule: RuleSettings) -> Iterator[Fault]:
+def _bound_faults(rule: RuleText) -> Iterator[Fault]:
     """What cannot be of ceilings, hours, at_most and two_person."""
     for quantity, number in rule.ceilings.items():
         yield from _known(("ceilings", quantity), quantity, CEILINGS)

@@ -12,7 +12,7 @@ from broker.settings.lines import lines_of
 from broker.settings.load import decoded, text_of
 from broker.settings.places import Fault, Places, dotted
 from broker.settings.policy_checks import NAME_MOST, policy_faults, rate_of, zone_of
-from broker.settings.policy_records import PolicySettings, RuleSettings
+from broker.settings.policy_records import PolicyText, RuleText
 from broker.settings.records import Settings, SettingsError, duration_us
 from handlers.policy.hours import parse_span
 from handlers.policy.rights import PolicyRight
@@ -28,7 +28,7 @@ DIGEST_DIGITS = 16
 class ReadPolicy(NamedTuple):
     """A policy as it is written, where each line of it stands, and its digest."""
 
-    written: PolicySettings
+    written: PolicyText
     places: Places
     digest: str
 
@@ -51,18 +51,18 @@ def read_policy(path: Path) -> ReadPolicy:
     return ReadPolicy(written, places, hashlib.sha256(data).hexdigest()[:DIGEST_DIGITS])
 
 
-def _written(document: dict[str, Any]) -> tuple[PolicySettings, list[Fault]]:
+def _written(document: dict[str, Any]) -> tuple[PolicyText, list[Fault]]:
     """What of a document has the right form, and all that is wrong, with its form or with what it means."""
-    faults = [_named(document, fault) for fault in conversion_faults(document, PolicySettings)]
+    faults = [_named(document, fault) for fault in conversion_faults(document, PolicyText)]
     if not faults:
-        written = msgspec.convert(document, PolicySettings)
+        written = msgspec.convert(document, PolicyText)
         return written, list(policy_faults(written))
     bad = {fault.path[:2] if fault.path[0] == "rule" else fault.path[:1] for fault in faults}
     known = {key: each for key, each in document.items() if (key,) not in bad}
     rules = [index for index in range(len(known.get("rule", ()))) if ("rule", index) not in bad]
     if "rule" in known:
         known["rule"] = [known["rule"][index] for index in rules]
-    written = msgspec.convert(known, PolicySettings)
+    written = msgspec.convert(known, PolicyText)
     if ("roles",) not in bad:  # of rules whose roles are not known nothing can be said
         for path, text in policy_faults(written):
             place = ("rule", rules[int(path[1])], *path[2:]) if path[0] == "rule" else path
@@ -94,7 +94,7 @@ def compiled(read: ReadPolicy, groups: Mapping[str, Collection[str]]) -> Policy:
     )
 
 
-def _rule(rule: RuleSettings, groups: Mapping[str, Collection[str]]) -> Rule:
+def _rule(rule: RuleText, groups: Mapping[str, Collection[str]]) -> Rule:
     named = None if rule.arms is None else frozenset(rule.arms)
     if rule.groups is not None and EVERY_ARM not in rule.groups:
         named = frozenset(arm for group in rule.groups for arm in groups.get(group, ()))
@@ -133,8 +133,8 @@ def policy_doubts(read: ReadPolicy, arms: Collection[str], groups: Collection[st
         yield f"{read.places.source}: there is no rule, so that nobody may change anything"
 
 
-def load_policy(settings: Settings) -> Policy | None:
-    """The policy that settings name, for their arms; None where they name none.
+def readable_policy(settings: Settings) -> ReadPolicy | None:
+    """The file that settings name, if the service can go by it; None where they name none.
 
     Raises:
         SettingsError: it cannot be read or used.
@@ -144,7 +144,17 @@ def load_policy(settings: Settings) -> Policy | None:
     read = read_policy(Path(settings.policy.file))
     if faults := list(service_faults(read)):
         raise read.places.error(faults)
-    return compiled(read, groups_of(settings))
+    return read
+
+
+def load_policy(settings: Settings) -> Policy | None:
+    """The policy that settings name, for their arms; None where they name none.
+
+    Raises:
+        SettingsError: it cannot be read or used.
+    """
+    read = readable_policy(settings)
+    return None if read is None else compiled(read, groups_of(settings))
 
 
 def groups_of(settings: Settings) -> dict[str, list[str]]:

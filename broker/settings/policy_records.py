@@ -3,7 +3,7 @@
 import msgspec
 
 
-class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[[rule]]`; what is absent stands for all, or bounds nothing."""
 
     name: str
@@ -18,11 +18,11 @@ class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     two_person: bool = False
 
 
-class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PolicyText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; `rates` by role, `roles` are names of users, with `*` at the end for beginnings."""
 
     timezone: str = "UTC"
     proposal_age: str = "24h"
     roles: dict[str, tuple[str, ...]] = {}
     rates: dict[str, str] = {}
-    rule: tuple[RuleSettings, ...] = ()
+    rule: tuple[RuleText, ...] = ()

@@ -148,6 +148,12 @@ class LockSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return duration_us("locks.longest", self.longest)
 
 
+class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file of rules that writes need beside the rights of `[clients]`; empty: none."""
+
+    file: str = ""
+
+
 class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What holds for every arm: unsettled changes at most, and how old a loosening may be when its arm returns.
 
@@ -220,6 +226,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     locks: LockSettings = LockSettings()
     metrics: MetricsSettings = MetricsSettings()
     traces: TracesSettings = TracesSettings()
+    policy: PolicySettings = PolicySettings()
     arm_defaults: ArmDefaults = ArmDefaults()
     arm: tuple[ArmSettings, ...] = ()
 

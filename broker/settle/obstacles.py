@@ -7,6 +7,7 @@ from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
+from broker.settle.policing import Policing
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence
@@ -42,8 +43,8 @@ class Obstacles:
     The one place that tells whether a change may begin: what else may stand in its way belongs into `_waiting_for`.
     """
 
-    def __init__(self, clock: Clock, max_age_us: int) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, max_age_us: int, policing: Policing) -> None:
+        self._clock, self._policing = clock, policing
         self.max_age_us = max_age_us
 
     def of(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
@@ -57,6 +58,10 @@ class Obstacles:
             return End(BrokerError("expired", text), "expired")
         if job.again and not job.unchanged and self.bars(session, job):
             return _hold(self.max_age_us)
+        if job.again and self._policing.policy is not None:
+            refused = self._policing.refuses(session.state, job)
+            if refused is not None:
+                return End(refused, "refused")
         if (job.again or job.reverts != session.reverts) and job.wanted is not None:
             try:
                 CHECKS[job.item.key](session.state, job.wanted)

@@ -22,6 +22,7 @@ from broker.settle.fatal_reads import FatalReads
 from broker.settle.obstacles import Obstacles, Park, needs_arm
 from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
 from broker.settle.parking import Parking
+from broker.settle.policing import Policing
 from broker.settle.queues import Queues
 from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow
@@ -57,7 +58,8 @@ class Settler:
         self._replies = replies
         self._documents = documents
         self._queues = queues
-        self._obstacles = Obstacles(ledger.clock, pending_max_age_us)
+        self.policing = Policing(ledger.clock)
+        self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing)
         self.unsettled: dict[int, ChangeJob] = {}
         self._batch: Batch | None = None
         self._accepted: list[tuple[ArmSession, ChangeJob]] = []

@@ -58,5 +58,6 @@ def who_am_i(_state: ArmState, request: Request) -> Answer:
             "size": request.size,
             "at": format_time(request.at_us),
             "identity": request.identity,
+            "roles": list(request.roles),
         }
     )

@@ -64,7 +64,7 @@ def _tightens(item: ConfigItem, value: Message, references: tuple[Message, ...])
 def needs_of(state: ArmState, outcome: Outcome, references: References = references_of) -> tuple[Need, ...]:
     """What a decision needs beside the right that the name of its method tells."""
     if isinstance(outcome, Proposal):
-        if outcome.slot[0] not in ITEMS or outcome.slot[0] == "control_mode":
+        if outcome.slot[0] == "control_mode":
             return ()
         held = references(state, outcome.slot)
         return (need_of(state, outcome.slot, outcome.value, unchanged=outcome.unchanged, references=held),)

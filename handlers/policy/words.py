@@ -33,15 +33,26 @@ SOURCE = "policy"
 
 def not_permitted(user: str, need: Need, refused: Refused, method: str = "") -> BrokerError:
     """The refusal by the rule that came furthest, and what it lacks."""
-    what = f"{need.item} of {need.arm}" if need.item else need.arm
-    text = f"{user} may not {_DOES[need.right].format(what=what)}"
+    text = f"{user} may not {_DOES[need.right].format(what=_what(need))}"
     name = "DELETE_PERMISSION_DENIED" if method in DELETES else _NAMES.get(need.right)
     rule = refused.rule
     if rule is None:
         why = f"no rule allows {need.right}"
         return BrokerError("not_permitted", f"{text}: {why}. {NOTHING_CHANGED}", name=name)
     lacks = ", and ".join(refused.lacks)
-    return BrokerError("not_permitted", f'{text}: rule "{rule.name}" {lacks}. {NOTHING_CHANGED}', name=name)
+    return BrokerError(
+        "not_permitted", f'{text}: rule "{rule.name}" {lacks}. {NOTHING_CHANGED}', name=name, rule=rule.name
+    )
+
+
+def needs_second(user: str, need: Need, rule: str) -> BrokerError:
+    """The refusal of what only a second person could let pass, where nobody can be asked any more."""
+    text = f'{user} may not {_DOES[need.right].format(what=_what(need))}: rule "{rule}" needs a second person'
+    return BrokerError("not_permitted", f"{text}. {NOTHING_CHANGED}", rule=rule)
+
+
+def _what(need: Need) -> str:
+    return f"{need.item} of {need.arm}" if need.item else need.arm
 
 
 def above_ceilings(need: Need, rule: Rule, prefix: str = "") -> BrokerError:
@@ -51,7 +62,9 @@ def above_ceilings(need: Need, rule: Rule, prefix: str = "") -> BrokerError:
         for number in need.numbers
         if (bound := beyond(number, rule.ceilings)) is not None
     )
-    return refusal(violations, f'ceiling of rule "{rule.name}"')
+    error = refusal(violations, f'ceiling of rule "{rule.name}"')
+    error.rule = rule.name
+    return error
 
 
 def _violation(number: Number, bound: float, rule: Rule, prefix: str) -> Violation:

@@ -23,6 +23,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     identity: str
     trace: str = ""
     """Its `traceparent`."""
+    roles: tuple[str, ...] = ()
+    """The roles that the policy gives to its sender, of a request that asks for them."""
 
     @property
     def author(self) -> Author:

@@ -8,6 +8,7 @@ import pytest
 
 from broker.arms.jobs import ChangeJob
 from broker.settle.obstacles import End, Obstacle, Obstacles
+from broker.settle.policing import Policing
 from handlers.state.arm_state import Hold
 from schema.arms import Authority, Slot, Verb
 from schema.enums import ControlMode
@@ -96,7 +97,7 @@ def test_obstacles(tmp_path: Path, state: dict[str, Any], given: dict[str, Any],
                 session.state.reported[SLOT] = value
             else:
                 setattr(session.state, name, value)
-        assert told(Obstacles(plant.clock, AGE_US).of(session, job(**given))) == expected
+        assert told(Obstacles(plant.clock, AGE_US, Policing(plant.clock)).of(session, job(**given))) == expected
 
     play(tmp_path, scenario)
 
@@ -109,7 +110,7 @@ def test_a_recovered_change_is_checked_against_the_arm_of_now(tmp_path: Path) ->
         lower = msgspec.structs.replace(description.hard_limits, twist_linear=0.3)
         assert isinstance(lower, KinematicLimits)
         session.state.description = msgspec.structs.replace(description, hard_limits=lower)
-        obstacles = Obstacles(plant.clock, AGE_US)
+        obstacles = Obstacles(plant.clock, AGE_US, Policing(plant.clock))
         assert obstacles.of(session, job()) is None
         found = obstacles.of(session, job(again=True))
         assert told(found) == "refused out_of_limits"
@@ -122,7 +123,7 @@ def test_an_age_that_cannot_be_known_counts_as_old(tmp_path: Path) -> None:
         session = plant.session()
         session.state.reported[SLOT] = TwistLinearSoftLimit(MODE, 0.2)
         found = job(again=True, recovered=True)
-        obstacles = Obstacles(plant.clock, AGE_US)
+        obstacles = Obstacles(plant.clock, AGE_US, Policing(plant.clock))
         assert told(obstacles.of(session, found)) == "begins"
         plant.clock.not_before(plant.clock.now_us() + 1)
         assert told(obstacles.of(session, found)) == "held"

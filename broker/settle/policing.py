@@ -1,0 +1,108 @@
+"""The policy that counts now, asked of requests and of changes that waited."""
+
+import msgspec
+
+from broker.arms.jobs import ChangeJob
+from broker.clock import BEHIND, Clock
+from broker.settle.write_rates import WriteRates
+from handlers.policy.needs import Need, need_of, needs_of, references_of
+from handlers.policy.rights import NEEDS, Asked, PolicyRight
+from handlers.policy.rules import Policy
+from handlers.policy.verdict import Facts, Proposed, Refused, of_all, shut_out
+from handlers.policy.words import needs_second, not_permitted, refusal_of
+from handlers.rpc.outcome import Outcome
+from handlers.rpc.request import Request
+from handlers.rpc.row import Rpc
+from handlers.state.arm_state import ArmState
+from schema.errors import BrokerError
+
+OURS = "@"
+"""Begins the names of those that no rule is asked for: the service, and the arms themselves."""
+
+
+class Policing:
+    """Asks the policy; `policy` is None where there is none, and then nothing is to be asked."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._rates = clock, WriteRates(clock.monotonic)
+        self.policy: Policy | None = None
+
+    def follow(self, policy: Policy | None) -> None:
+        """Go by this policy from now on."""
+        self.policy = policy
+
+    def check(self, rpc: Rpc, request: Request) -> Request:
+        """What can be told before a request is decided; the request, with the roles of who asks what it is.
+
+        Raises:
+            BrokerError: not_permitted.
+        """
+        policy, asked = self._policy, NEEDS[rpc.name]
+        if isinstance(asked, PolicyRight):
+            if asked is not PolicyRight.READ or policy.asks_reads:
+                self._refuse(request, (Need(asked, request.arm, rpc.item),))
+        elif asked is Asked.BY_DIRECTION:
+            refused = shut_out(policy, self._facts(request), request.arm, rpc.item)
+            if refused is not None:
+                raise not_permitted(request.user, Need(PolicyRight.TIGHTEN, request.arm, rpc.item), refused, rpc.name)
+        elif rpc.any_arm:
+            return msgspec.structs.replace(request, roles=tuple(sorted(policy.roles_of(request.user))))
+        return request
+
+    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
+        """What was decided, if its direction and values may be; `counts`: it is a write that is carried out.
+
+        Raises:
+            BrokerError: not_permitted, out_of_limits, rate_limited.
+        """
+        needs = needs_of(state, outcome)
+        self._refuse(request, needs)
+        if counts and (rate := self._policy.rate_of(request.user)) is not None:
+            named = isinstance(NEEDS[request.method], PolicyRight)
+            if named or any(need.right is not PolicyRight.TIGHTEN for need in needs):
+                self._rates.take(request.user, rate)
+        return outcome
+
+    def refuses(self, state: ArmState, job: ChangeJob) -> BrokerError | None:
+        """Why a change that waited may not begin any more, if so."""
+        if job.author.user.startswith(OURS):
+            return None
+        needs = tuple(
+            need_of(
+                state, slot, job.wanted, unchanged=job.unchanged, references=references_of(state, slot)
+            )
+            for slot in job.places
+        )  # fmt: skip
+        facts = Facts(job.author.user, self._clock.now_us(), self._behind)
+        found, need = of_all(self._policy, needs, facts)
+        if need is None:
+            return None
+        if isinstance(found, Refused):
+            return refusal_of(job.author.user, need, found, job.method)
+        return needs_second(job.author.user, need, found.rule)
+
+    @property
+    def _policy(self) -> Policy:
+        if self.policy is None:
+            raise RuntimeError("there is no policy to be asked")
+        return self.policy
+
+    @property
+    def _behind(self) -> bool:
+        return self._clock.state is BEHIND
+
+    def _facts(self, request: Request) -> Facts:
+        envelope = request.envelope
+        lasts_us = (envelope.valid_for_ms or 0) * 1_000
+        if envelope.until_us is not None:
+            lasts_us = envelope.until_us - request.at_us
+        return Facts(request.user, self._clock.now_us(), self._behind, lasts_us)
+
+    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> None:
+        found, need = of_all(self._policy, needs, self._facts(request))
+        if need is None:
+            return
+        if isinstance(found, Refused):
+            raise refusal_of(request.user, need, found, request.method)
+        if isinstance(found, Proposed):
+            raise needs_second(request.user, need, found.rule)
