@@ -46,7 +46,7 @@ from broker.record.fleet_events import FleetEvents
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
-from broker.settle.drift import Drift
+from broker.settle.drift import SERVICE, Drift
 from broker.settle.fences import Fences
 from broker.settle.queues import Queues
 from broker.store.errors import StoreFullError
@@ -57,6 +57,7 @@ from broker.topics import Topics
 from broker.upkeep import attend, compare, each_hour, each_minute
 from schema.arms import Authority
 from schema.errors import BrokerError
+from schema.events import FleetEvent
 
 log = structlog.get_logger()
 
@@ -186,7 +187,10 @@ class Service:
 
         What counts from a start on has to be as it was. An arm that cannot be opened is logged and keeps its old ones.
         """
-        self._settler.policing.follow(checked.policy)
+        if self._settler.policing.follow(checked.policy):
+            self.fleet_events.emit(
+                FleetEvent.POLICY_CHANGED, cause="reloaded", by=SERVICE, details=self._settler.policing.shown()
+            )
         self._stage_1.turnstile.follow(checked.settings)
         self._settings = await self._fleet_change.follow(self._settings, checked)
         return self._settings

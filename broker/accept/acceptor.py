@@ -37,6 +37,7 @@ from handlers.rpc.outcome import Answer, EventsQuery, Outcome, Proposal, Restora
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
+from schema.arms import FLEET
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
@@ -202,7 +203,10 @@ class Acceptor:
             self.groups.fan_out(arrival, rpc, group, expires_us)
             return True
         stream = self._fleet_events.stream
-        outcome = rpc.decide(stream.state, request_of(arrival, self._settings))
+        request = request_of(arrival, self._settings)
+        if self._settler.policing.policy is not None:
+            self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
+        outcome = rpc.decide(stream.state, request)
         if isinstance(outcome, EventsQuery):
             outcome = self._orders.looked_up(stream.arm, outcome)
         self._answer(arrival, stream, outcome)

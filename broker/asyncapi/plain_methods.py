@@ -98,7 +98,11 @@ RESULTS: dict[str, Schema] = {
         ("events", "first_seq", "head_seq", "more"),
     ),
     "WhoAmI": record(
-        {"user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT}, ("user", "conn")
+        {
+            "user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT,
+            "roles": listed(TEXT),
+        },
+        ("user", "conn"),
     ),
     "RestoreFactory": record({"items": mapped(TEXT)}),
     **dict.fromkeys(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from broker.settings.conversion import conversion_faults
+from broker.settings.groups import EVERYBODY, Groups
 from broker.settings.lines import lines_of
 from broker.settings.load import decoded, text_of
 from broker.settings.places import Fault, Places, dotted
@@ -20,8 +21,6 @@ from handlers.policy.rules import Policy, Rule
 from schema.nearest import did_you_mean
 
 BYTES_MOST = 256 * 1024
-EVERY_ARM = "all"
-"""The group of every arm."""
 DIGEST_DIGITS = 16
 
 
@@ -96,7 +95,7 @@ def compiled(read: ReadPolicy, groups: Mapping[str, Collection[str]]) -> Policy:
 
 def _rule(rule: RuleText, groups: Mapping[str, Collection[str]]) -> Rule:
     named = None if rule.arms is None else frozenset(rule.arms)
-    if rule.groups is not None and EVERY_ARM not in rule.groups:
+    if rule.groups is not None and EVERYBODY not in rule.groups:
         named = frozenset(arm for group in rule.groups for arm in groups.get(group, ()))
     return Rule(
         name=rule.name,
@@ -123,7 +122,7 @@ def service_faults(read: ReadPolicy) -> Iterator[Fault]:
 def policy_doubts(read: ReadPolicy, arms: Collection[str], groups: Collection[str]) -> Iterator[str]:
     """What a policy says that can be, but is hardly meant."""
     for index, rule in enumerate(read.written.rule):
-        for key, names, known in (("groups", rule.groups, (*groups, EVERY_ARM)), ("arms", rule.arms, arms)):
+        for key, names, known in (("groups", rule.groups, (*groups, EVERYBODY)), ("arms", rule.arms, arms)):
             for place, name in enumerate(names or ()):
                 if name not in known:
                     where = read.places.of(("rule", index, key, place))
@@ -157,10 +156,6 @@ def load_policy(settings: Settings) -> Policy | None:
     return None if read is None else compiled(read, groups_of(settings))
 
 
-def groups_of(settings: Settings) -> dict[str, list[str]]:
-    """The arms of each group."""
-    found: dict[str, list[str]] = {}
-    for arm in settings.arm:
-        for group in getattr(arm, "groups", ()):
-            found.setdefault(group, []).append(arm.id)
-    return found
+def groups_of(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """The arms of each group, that of all arms included."""
+    return {name: group.arms for name, group in Groups(settings).by_name.items()}

@@ -12,7 +12,7 @@ from handlers.policy.verdict import Facts, Proposed, Refused, of_all, shut_out
 from handlers.policy.words import needs_second, not_permitted, refusal_of
 from handlers.rpc.outcome import Outcome
 from handlers.rpc.request import Request
-from handlers.rpc.row import Rpc
+from handlers.rpc.row import Access, Rpc
 from handlers.state.arm_state import ArmState
 from schema.errors import BrokerError
 
@@ -27,9 +27,15 @@ class Policing:
         self._clock, self._rates = clock, WriteRates(clock.monotonic)
         self.policy: Policy | None = None
 
-    def follow(self, policy: Policy | None) -> None:
-        """Go by this policy from now on."""
-        self.policy = policy
+    def follow(self, policy: Policy | None) -> bool:
+        """Go by this policy from now on; whether it is another file than before."""
+        before, self.policy = self.shown(), policy
+        return self.shown() != before
+
+    def shown(self) -> dict[str, object]:
+        """Which policy counts: digest of its file, number of its rules; none: no digest, no rules."""
+        policy = self.policy
+        return {"digest": policy.digest, "rules": len(policy.rules)} if policy else {"digest": "", "rules": 0}
 
     def check(self, rpc: Rpc, request: Request) -> Request:
         """What can be told before a request is decided; the request, with the roles of who asks what it is.
@@ -49,6 +55,19 @@ class Policing:
             return msgspec.structs.replace(request, roles=tuple(sorted(policy.roles_of(request.user))))
         return request
 
+    def check_fleet(self, rpc: Rpc, request: Request, arms: tuple[str, ...]) -> None:
+        """What is asked of several arms at once, or of no arm, and answered as one.
+
+        Raises:
+            BrokerError: not_permitted, rate_limited.
+        """
+        asked = NEEDS[rpc.name]
+        if not isinstance(asked, PolicyRight) or (asked is PolicyRight.READ and not self._policy.asks_reads):
+            return
+        self._refuse(request, tuple(Need(asked, arm) for arm in arms))
+        if rpc.access is Access.WRITE and not request.envelope.dry_run:
+            self._count(request.user)
+
     def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
         """What was decided, if its direction and values may be; `counts`: it is a write that is carried out.
 
@@ -57,11 +76,14 @@ class Policing:
         """
         needs = needs_of(state, outcome)
         self._refuse(request, needs)
-        if counts and (rate := self._policy.rate_of(request.user)) is not None:
-            named = isinstance(NEEDS[request.method], PolicyRight)
-            if named or any(need.right is not PolicyRight.TIGHTEN for need in needs):
-                self._rates.take(request.user, rate)
+        named = isinstance(NEEDS[request.method], PolicyRight)
+        if counts and (named or any(need.right is not PolicyRight.TIGHTEN for need in needs)):
+            self._count(request.user)
         return outcome
+
+    def _count(self, user: str) -> None:
+        if (rate := self._policy.rate_of(user)) is not None:
+            self._rates.take(user, rate)
 
     def refuses(self, state: ArmState, job: ChangeJob) -> BrokerError | None:
         """Why a change that waited may not begin any more, if so."""

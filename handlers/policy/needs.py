@@ -34,11 +34,16 @@ class Need(NamedTuple):
 
 
 def references_of(state: ArmState, slot: Slot) -> tuple[Message, ...]:
-    """What is reported of a slot, and what is desired of it; none where nothing was read yet."""
+    """What is reported of a slot, desired, its ground, its live overrides; nothing where it was never read."""
     reported, desired = state.reported.get(slot), state.desired.get(slot)
     if reported is None:
         return ()
-    return (reported,) if desired is None or desired is reported else (reported, desired)
+    found = [reported] if desired is None or desired is reported else [reported, desired]
+    if state.overrides is not None:
+        ground = state.overrides.grounds.get(slot)
+        found += [] if ground is None else [ground]
+        found += [one.values[slot] for one in state.overrides.of(slot)]
+    return tuple(found)
 
 
 def need_of(

@@ -228,4 +228,6 @@ def test_two_persons_are_refused_by_name_as_long_as_nobody_can_be_asked(tmp_path
 
 
 def test_groups_of_settings() -> None:
-    assert groups_of(settings("")) == {}
+    assert groups_of(settings("")) == {"all": ("r12",)}
+    arms = [{"id": arm, "model": "gen3_7dof", "groups": groups} for arm, groups in (("r1", ["a"]), ("r2", ["a", "b"]))]
+    assert groups_of(from_document({"arm": arms})) == {"a": ("r1", "r2"), "b": ("r2",), "all": ("r1", "r2")}

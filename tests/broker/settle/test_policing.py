@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from broker.arms.fleet_check import CheckedFleet
+from broker.arms.limit_files import LimitFiles
 from broker.clock import BEHIND
 from broker.settings.policy_file import load_policy
 from broker.settle.policing import Policing
@@ -211,6 +213,53 @@ def test_the_policy_is_told_in_meta_service(tmp_path: Path) -> None:
         policy = plant.service._settler.policing.policy
         assert policy is not None
         assert told["policy"] == {"digest": policy.digest, "rules": 3}
+
+    policed(tmp_path, scenario)
+
+
+async def read_again(plant: Plant, rules: str) -> None:
+    """What SIGHUP does with other rules."""
+    Path(plant.settings.policy.file).write_text(rules, encoding="utf-8")
+    policy = load_policy(plant.settings)
+    await plant.service.follow_settings(
+        CheckedFleet(plant.settings, LimitFiles(plant.clock.now_us()), policy=policy)
+    )  # fmt: skip
+
+
+def test_a_reload_tells_of_another_policy_once(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await read_again(plant, RULES)
+        await read_again(plant, RULES + "# other bytes\n")
+        policy = plant.service._settler.policing.policy
+        assert policy is not None
+        told = {"digest": policy.digest, "rules": 3}
+        event = await plant.document("evt/@all/settings", lambda _: True)
+        assert (event["event"], event["cause"], event["details"], event["seq"]) == (
+            "POLICY_CHANGED",
+            "reloaded",
+            told,
+            1,
+        )
+        assert event["by"]["user"] == "@service"
+        await plant.document("meta/service", lambda document: document.get("policy") == told)
+        await plant.turn(1.0)
+        assert len(plant.events("@all")) == 1
+
+    policed(tmp_path, scenario)
+
+
+def test_questions_to_a_group_need_to_read_all_of_its_arms(tmp_path: Path) -> None:
+    rules = RULES + '[[rule]]\nname = "all"\nroles = ["engineer"]\nallow = ["read"]\n'
+
+    async def scenario(plant: Plant) -> None:
+        asked = {"after_seq": 0}
+        assert (await plant.call("@all", "GetEvents", asked, user="bob"))["ok"]
+        reloaded(plant, rules + 'arms = ["r1"]\n')
+        error = error_of(await plant.call("@all", "GetEvents", asked, user="alice"), "not_permitted")
+        assert (error["name"], error["rule"]) == ("READ_PERMISSION_DENIED", "all")
+        reloaded(plant, rules)
+        assert (await plant.call("@all", "GetEvents", asked, user="alice"))["ok"]
+        assert (await plant.call("@all", "WhoAmI", {}, user="alice"))["result"]["roles"] == ["engineer"]
 
     policed(tmp_path, scenario)
 

@@ -68,4 +68,5 @@ def test_the_sender_is_told_what_was_understood() -> None:
         "size": 99,
         "at": "2023-11-14T22:13:20.123456Z",
         "identity": "server-acl",
+        "roles": [],
     }

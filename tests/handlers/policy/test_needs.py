@@ -7,8 +7,10 @@ from handlers.policy.needs import Need, needs_of, references_of
 from handlers.policy.rights import PolicyRight
 from handlers.rpc.outcome import Answer, Proposal, Restoration
 from handlers.state.arm_state import ArmState
+from handlers.state.overrides import Override, Overrides
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
+from schema.envelope import Author
 from schema.items import slot_path
 from schema.messages import ControlModeInformation, GravityVector, Message, PayloadInformation, TwistLinearSoftLimit
 from tests.handlers.builders import arm
@@ -120,6 +122,22 @@ def test_references_are_what_is_reported_and_desired() -> None:
     del state.desired[TWIST]
     assert references_of(state, TWIST) == (twist(0.2),)
     assert references_of(arm(reported={}), TWIST) == ()
+
+
+def test_references_are_the_ground_and_live_overrides_too() -> None:
+    state, by = arm_with(0.2, 0.3), Author("u", "c", proven=True)
+    state.overrides = Overrides(
+        {TWIST: twist(0.1), GRAVITY: GravityVector()},
+        (
+            Override(rev=1, values={GRAVITY: GravityVector()}, since_us=0, until_us=1, by=by),
+            Override(rev=2, values={TWIST: twist(0.4)}, since_us=0, until_us=1, by=by),
+        ),
+    )
+    assert references_of(state, TWIST) == (twist(0.2), twist(0.3), twist(0.1), twist(0.4))
+    assert right(state, twist(0.1)) == "tighten"
+    assert right(state, twist(0.15)) == "loosen"
+    other = ("twist_linear_soft_limit", int(ControlMode.CARTESIAN_TRAJECTORY))
+    assert references_of(state, other) == (state.reported[other], state.desired[other])
 
 
 def test_a_need_may_be_of_no_arm() -> None:

@@ -16,6 +16,7 @@ MONDAY_NOON = int(datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp() * 1_000_000
 HOUR_US = 3_600_000_000
 ROLES = {"engineer": ("alice",), "operator": ("bob",)}
 TWIST = "twist_linear_soft_limit"
+CLOSED = "engineers loosen: counts Mon-Fri 06:00-22:00 (UTC)"
 
 
 def rule(name: str, *rights: str, roles: str = "*", **more: Any) -> Rule:
@@ -82,13 +83,12 @@ def told(found: object) -> str:
         (
             loosen(),
             facts(at_us=MONDAY_NOON + 10 * HOUR_US),
-            "engineers loosen: counts Mon-Fri 06:00-22:00 (UTC)",
+            CLOSED,
         ),
         (
             loosen(),
             facts(behind=True),
-            "engineers loosen: counts Mon-Fri 06:00-22:00 (UTC);"
-            " the clock is behind the store, so that no hours are open",
+            f"{CLOSED}; the clock is behind the store, so that no hours are open",
         ),
     ],
 )  # fmt: skip
