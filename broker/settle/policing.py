@@ -91,11 +91,13 @@ class Policing:
             return None
         needs = tuple(
             need_of(
-                state, slot, job.wanted, unchanged=job.unchanged, references=references_of(state, slot)
+                state, part.slot, part.wanted, unchanged=part.unchanged, references=references_of(state, part.slot)
             )
-            for slot in job.places
+            for part in job.parts
         )  # fmt: skip
-        facts = Facts(job.author.user, self._clock.now_us(), self._behind)
+        until_us = 0 if job.terms is None else job.terms.until_us
+        lasts_us = until_us - job.at_us if until_us else 0
+        facts = Facts(job.author.user, self._clock.now_us(), self._behind, lasts_us)
         found, need = of_all(self._policy, needs, facts)
         if need is None:
             return None
