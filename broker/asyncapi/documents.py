@@ -114,7 +114,8 @@ def meta_schemas() -> dict[str, Schema]:
         "name": TEXT, "version": TEXT, "protocol": whole(), "epoch": whole(), "root": TEXT, "instance": TEXT,
         "identity": TEXT, "methods": listed(TEXT), "codecs": listed(TEXT), "limits": MAPPING,
         "payload_with_lists": mapped(whole()), "features": listed(TEXT), "service_version": MAPPING,
-        "policy": record({"digest": TEXT, "rules": whole()}, ("digest", "rules")), "notice": TEXT, "left_out": listed(MAPPING),
+        "policy": record({"digest": TEXT, "rules": whole()}, ("digest", "rules")), "notice": TEXT,
+        "left_out": listed(MAPPING),
     }  # fmt: skip
     error = record(
         {"kind": TEXT, "code": whole(), "names": listed(TEXT), "retry": TEXT, "text": TEXT, "remedy": TEXT},

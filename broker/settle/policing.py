@@ -5,6 +5,7 @@ import msgspec
 from broker.arms.jobs import ChangeJob
 from broker.clock import BEHIND, Clock
 from broker.settle.write_rates import WriteRates
+from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
 from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
@@ -95,9 +96,9 @@ class Policing:
             )
             for part in job.parts
         )  # fmt: skip
-        until_us = 0 if job.terms is None else job.terms.until_us
-        lasts_us = until_us - job.at_us if until_us else 0
-        facts = Facts(job.author.user, self._clock.now_us(), self._behind, lasts_us)
+        terms = job.terms or Terms()
+        lasts_us = terms.until_us - job.at_us if terms.until_us else 0
+        facts = Facts(job.author.user, self._clock.now_us(), self._behind, lasts_us, bool(terms.approved_by))
         found, need = of_all(self._policy, needs, facts)
         if need is None:
             return None
