@@ -7,6 +7,7 @@ from typing import NamedTuple
 from broker import self_description
 from broker.accept.acceptor import Acceptor
 from broker.accept.acks import Acks
+from broker.accept.comparisons import Comparisons
 from broker.accept.decision import Decision
 from broker.accept.denials import Denials
 from broker.accept.intake import Intake, marker_levels
@@ -29,6 +30,7 @@ from broker.publish.strangers import Strangers
 from broker.record.administration import Administration
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
+from broker.record.past_values import PastValues
 from broker.record.principals import Principals
 from broker.record.replies import JSON, Replies
 from broker.record.traffic import Traffic
@@ -163,11 +165,19 @@ def access_of(
     return Access(administration, Denials(administration, sessions, ledger.clock.monotonic), authorities)
 
 
-def orders_of(ledger: Ledger, access: Access, parking: Parking, reconciler: Reconciler) -> Orders:
+def orders_of(
+    ledger: Ledger,
+    access: Access,
+    parking: Parking,
+    reconciler: Reconciler,
+    sessions: Mapping[str, ArmSession],
+    decision: Decision,
+) -> Orders:
     """What carries out what handlers order of the shell."""
     return Orders(
         ledger, ledger.notices, authorities=access.authorities, parking=parking, confirm_arm=reconciler.confirm_arm,
         administration=access.administration,
+        comparisons=Comparisons(sessions, PastValues(ledger.store), decision.grant),
     )  # fmt: skip
 
 
@@ -202,12 +212,12 @@ def acceptance_of(
 ) -> Acceptance:
     """Stage 1."""
     acks = Acks(intake)
+    decision = Decision(ledger.store.reserve, settings, settler.policing)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
-        orders=orders_of(ledger, access, settler.parking, reconciler), notices=ledger.notices, sessions=sessions,
-        settings=settings, topics=topics, decision=Decision(ledger.store.reserve, settings, settler.policing),
-        fleet_events=fleet_events,
+        orders=orders_of(ledger, access, settler.parking, reconciler, sessions, decision), notices=ledger.notices,
+        sessions=sessions, settings=settings, topics=topics, decision=decision, fleet_events=fleet_events,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

@@ -10,8 +10,6 @@ UNBUILT: dict[str, str] = {
     "ExtendOverride": "override",
     "EndOverride": "override",
     "RestoreRevision": "history",
-    "Diff": "history",
-    "Blame": "history",
     "GetFleetHistory": "history",
     "PutRecipe": "recipe",
     "GetRecipe": "recipe",

@@ -217,6 +217,14 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`after_seq, limit?`",
         "`{events, first_seq, head_seq, more, missing}`, oldest first; `missing: [{first, last}]` names what was damaged and cannot be told",
     ),
+    "Diff": (
+        "`from?` (what the arm reports)`, to, items?` (paths); a source is `{arm?, view?}`, `{arm?, rev}`, `{recipe, version?}` or `{items}`",
+        "`{same, count, differences: [{path, from, to, direction}], only_from, only_to}`",
+    ),
+    "Blame": (
+        "`items?` (paths)",
+        "`{values: [{path, part?, value, rev, at, by, method, reason?, request_id?, recipe?, plan?, approved_by?, until?}]}`",
+    ),
     "WhoAmI": (
         "",
         "`{user, conn, codec, size, at, identity}`: what the service understood of the sender; any arm level",

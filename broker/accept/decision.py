@@ -9,6 +9,7 @@ from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.rpc.outcome import Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
+from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
 from handlers.state.arm_state import ArmState
 from schema.errors import BrokerError
@@ -28,6 +29,10 @@ class Decision:
         """Decide by these settings from now on; who may do what by them."""
         self.users = Users(settings)
         return self.users
+
+    def grant(self, user: str) -> Grant:
+        """What a user may do by the present settings."""
+        return self.users.grant(user)
 
     def of(
         self,

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from broker.accept.comparisons import Comparisons
 from broker.arms.arm_session import ArmSession
 from broker.publish.notices import Notices
 from broker.record.administration import Administration, asked_by
@@ -18,8 +19,10 @@ from handlers.rpc.outcome import (
     Answer,
     ArmOrder,
     AuthorityOrder,
+    BlameQuery,
     CloseHandle,
     ConfirmOrder,
+    DiffQuery,
     DiscardOrder,
     EventsQuery,
     FaultOrder,
@@ -53,6 +56,7 @@ class Orders:
         parking: Parking,
         confirm_arm: Callable[[ArmSession, Author], None],
         administration: Administration,
+        comparisons: Comparisons,
     ) -> None:
         self._ledger = ledger
         self._notices = notices
@@ -60,6 +64,7 @@ class Orders:
         self._parking = parking
         self._confirm_arm = confirm_arm
         self._administration = administration
+        self._comparisons = comparisons
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
@@ -89,6 +94,8 @@ class Orders:
                 return Answer({}, Stage.STORED)
             case HistoryQuery() | EventsQuery():
                 return self.looked_up(session.arm, order)
+            case DiffQuery() | BlameQuery():
+                return self._comparisons.answer(session, request, order)
             case FaultOrder(fault):
                 _misbehave(session, fault)
                 return Answer({}, Stage.STORED)

@@ -54,6 +54,8 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "CheckTrajectory": {"times": [0.0, 1.0], "positions": [[0.0] * 7, [0.1] * 7]},
     "CheckCommand": {"command": {"velocity": [0.1] * 7}, "dt": 0.01},
     "GetHistory": {"limit": 10},
+    "Diff": {"from": {"rev": 1}, "to": {"view": "reported"}, "items": ["payload_information"]},
+    "Blame": {"items": ["payload_information"]},
     "GetEvents": {"after_seq": 0, "limit": 10},
     "WhoAmI": {},
     "ConfirmPending": {"all": True},

@@ -25,6 +25,7 @@ from limits.command import LimiterKind
 from limits.ros2.arrays import INTERFACES
 from limits.stack.joints import QUANTITIES
 from schema.arms import Authority
+from schema.envelope import View
 from schema.intrinsic import DynamicLimitsCheckMode
 
 _NONE = record({})
@@ -35,6 +36,13 @@ _LISTS = record({quantity: listed(either(NUMBER, NULL, ref(LIMIT))) for quantity
 _ROWS = listed(listed(NUMBER))
 _MOTION: dict[str, Schema] = {"joints": listed(TEXT), "mode": _MODE, "check_mode": _CHECK_MODE}
 _MISSING = listed(MAPPING)
+_SOURCE = record(
+    {
+        "arm": TEXT, "view": one_of(*(view.name.lower() for view in View)), "rev": whole(1), "recipe": TEXT,
+        "version": whole(1), "items": MAPPING,
+    }
+)  # fmt: skip
+_PATHS = listed(TEXT)
 _PENDING = record({"rev": whole(1), "all": {"const": True}})
 
 PARAMS: dict[str, Schema] = {
@@ -53,6 +61,8 @@ PARAMS: dict[str, Schema] = {
         {"after_rev": whole(), "before_rev": whole(), "item": ref(ITEM), "limit": whole(1, HISTORY_MOST)}
     ),
     "GetEvents": record({"after_seq": whole(), "limit": whole(1, EVENTS_MOST)}),
+    "Diff": record({"from": _SOURCE, "to": _SOURCE, "items": _PATHS}, ("to",)),
+    "Blame": record({"items": _PATHS}),
     "WhoAmI": _NONE,
     "ConfirmPending": _PENDING,
     "DiscardPending": _PENDING,
@@ -97,6 +107,14 @@ RESULTS: dict[str, Schema] = {
         },
         ("events", "first_seq", "head_seq", "more"),
     ),
+    "Diff": record(
+        {
+            "same": FLAG, "count": whole(), "differences": listed(MAPPING), "only_from": listed(TEXT),
+            "only_to": listed(TEXT),
+        },
+        ("same", "count", "differences", "only_from", "only_to"),
+    ),
+    "Blame": record({"values": listed(MAPPING)}, ("values",)),
     "WhoAmI": record(
         {
             "user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT,

@@ -52,6 +52,7 @@ _EVENTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.a
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
 _ENDS = """SELECT (SELECT min(seq) FROM job WHERE arm = ?1 AND seq > 0),
     (SELECT max(seq) FROM job WHERE arm = ?1 AND seq > 0)"""
+_OLDEST = "SELECT min(rev) FROM job WHERE arm = ? AND rev > 0"
 _OWED = f"""SELECT {job.SELECT} FROM job
     WHERE n IN (SELECT n FROM job WHERE reply_open = {job.OWED} AND n > ? ORDER BY n LIMIT ?) ORDER BY n"""
 
@@ -158,6 +159,14 @@ class Reader:
                 missing.append(rev)
                 self.on_damage(Damage("job", arm, f"rev {rev}", DIFFERS))
         return HistoryPage(changes=changes, more=more, missing=missing)
+
+    def oldest_rev(self, arm: str) -> int:
+        """The lowest revision of an arm of which there is a change; 0 without any.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        return self._rows("job", arm, _OLDEST, (arm,))[0][0] or 0
 
     def events(self, arm: str, after_seq: int, limit: int, max_bytes: int, *, replies: bool = False) -> EventPage:
         """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from handlers.rpc.source import Source
 from handlers.state.recipes import Recipe
 from schema.arms import Authority, Fault, Slot, Verb
 from schema.envelope import Stage, Warned
@@ -69,6 +70,20 @@ class EventsQuery(msgspec.Struct, frozen=True, gc=False):
 
     after_seq: int
     limit: int
+
+
+class DiffQuery(msgspec.Struct, frozen=True, gc=False):
+    """Compare the values of two sources; `slots` None: all."""
+
+    base: Source
+    target: Source
+    slots: frozenset[Slot] | None
+
+
+class BlameQuery(msgspec.Struct, frozen=True, gc=False):
+    """Tell who set the values in force; `slots` None: all."""
+
+    slots: frozenset[Slot] | None
 
 
 class FaultOrder(msgspec.Struct, frozen=True, gc=False):
@@ -141,6 +156,8 @@ Outcome = (
     | CloseHandle
     | HistoryQuery
     | EventsQuery
+    | DiffQuery
+    | BlameQuery
     | FaultOrder
     | ConfirmOrder
     | DiscardOrder

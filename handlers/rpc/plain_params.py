@@ -19,32 +19,36 @@ def listed(name: str, known: Iterable[str]) -> str:
     return f"{', '.join(names)}{did_you_mean(name, names)}"
 
 
-def known_only(params: Mapping[str, object], names: tuple[str, ...]) -> None:
-    """Refuse a key that the method does not have (`unknown_field`)."""
+def known_only(params: Mapping[str, object], names: tuple[str, ...], path: str = "params") -> None:
+    """Refuse a key that the method, or the document at a path, does not have (`unknown_field`)."""
     for key in params:
         if key not in names:
             known = f"known: {', '.join(names) or 'none'}{did_you_mean(key, names)}"
-            raise BrokerError("unknown_field", f"params.{key[:60]!r}: no such field; {known}")
+            raise BrokerError("unknown_field", f"{path}.{key[:60]!r}: no such field; {known}")
 
 
-def integer(params: Mapping[str, object], key: str, default: int, highest: int, lowest: int = 0) -> int:
+def integer(
+    params: Mapping[str, object], key: str, default: int, highest: int, lowest: int = 0, path: str = "params"
+) -> int:
     """An integer between two bounds, or the default where the key is absent.
 
     Raises:
         BrokerError: malformed for another type, out_of_limits beyond a bound.
     """
-    value = params.get(key, default)
+    if key not in params:
+        return default
+    value = params[key]
     if type(value) is not int:
-        raise BrokerError("malformed", f"params.{key}: an integer is needed, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.{key}: an integer is needed, got {str(value)[:60]!r}")
     if value > highest:
-        text = f"params.{key}: {value} > {highest}, the most that is served"
+        text = f"{path}.{key}: {value} > {highest}, the most that is served"
         raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")
     if value < lowest:
-        raise BrokerError("out_of_limits", f"params.{key}: {value} < {lowest}", name="VALUE_IS_BELOW_MINIMUM")
+        raise BrokerError("out_of_limits", f"{path}.{key}: {value} < {lowest}", name="VALUE_IS_BELOW_MINIMUM")
     return value
 
 
-def text(params: Mapping[str, object], key: str, default: str = "") -> str:
+def text(params: Mapping[str, object], key: str, default: str = "", path: str = "params") -> str:
     """A text, or the default where the key is absent.
 
     Raises:
@@ -52,5 +56,5 @@ def text(params: Mapping[str, object], key: str, default: str = "") -> str:
     """
     value = params.get(key, default)
     if not isinstance(value, str):
-        raise BrokerError("malformed", f"params.{key}: a text is needed, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.{key}: a text is needed, got {str(value)[:60]!r}")
     return value

@@ -71,15 +71,24 @@ def _few(arms: list[str]) -> str:
     return ", ".join(arms[:NAMED_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
+def check_read(arm: str, user: str, grant: Grant) -> None:
+    """Refuse to tell a user of an arm that he may not read.
+
+    Raises:
+        BrokerError: not_permitted.
+    """
+    if not grant.may_read(arm):
+        why = f"may not read {arm}" if grant.asks else "sends no requests"
+        raise BrokerError("not_permitted", f"user {user} {why}, by the settings. {NOTHING_CHANGED}")
+
+
 def check_right(state: ArmState, rpc: Rpc, user: str, grant: Grant) -> None:
     """Refuse what the user has no right to on this arm.
 
     Raises:
         BrokerError: not_permitted.
     """
-    if not grant.may_read(state.arm):
-        why = f"may not read {state.arm}" if grant.asks else "sends no requests"
-        raise BrokerError("not_permitted", f"user {user} {why}, by the settings. {NOTHING_CHANGED}")
+    check_read(state.arm, user, grant)
     rights = grant.on(state.arm)
     if rpc.right is None or rpc.right in rights or may_unlock(state, rpc, user, rights):
         return

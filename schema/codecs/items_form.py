@@ -20,6 +20,8 @@ VALUE_ITEMS = tuple(item for item in CONFIG_ITEMS if item.key != MODE_ITEM)
 """The items that a document may have, in its order."""
 VALUE_SLOTS = tuple(slot for slot in slots() if slot[0] != MODE_ITEM)
 """Their slots."""
+PATHS_MOST = 256
+"""The most paths of one list."""
 _KEYS = tuple(item.key for item in VALUE_ITEMS)
 _PLACES = tuple(
     (item.key, item.field, tuple((slot_name(slot), slot) for slot in slots_of(item.key) if slot[1]))
@@ -126,10 +128,14 @@ def read_paths(paths: object, path: str = "items") -> tuple[Slot, ...]:
     """The slots of a list of paths, `item` or `item/MODE`, in the order of the items; an item stands for all its slots.
 
     Raises:
-        BrokerError: `malformed` for another type or an empty list, `unknown_enum` for what is no path.
+        BrokerError: `malformed` for another type or an empty list, `out_of_limits` for one that is too long,
+            `unknown_enum` for what is no path.
     """
     if type(paths) is not list or not paths:
         _refuse_type(paths, "a list of paths that is not empty", path)
+    if len(paths) > PATHS_MOST:
+        text = f"{path}: {len(paths)} paths > {PATHS_MOST}, the most that are taken"
+        raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")
     named: set[Slot] = set()
     for index, one in enumerate(paths):
         named.update(read_path(one, f"{path}[{index}]"))

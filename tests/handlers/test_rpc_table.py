@@ -25,7 +25,7 @@ KINOVA = [
     "ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe",
 ]  # fmt: skip
 OWN = [
-    "SetControlMode", "GetHistory", "GetEvents", "WhoAmI", "SimFault",
+    "SetControlMode", "GetHistory", "GetEvents", "Diff", "Blame", "WhoAmI", "SimFault",
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
     "SetAuthority", "HoldArm", "ReleaseArm",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",

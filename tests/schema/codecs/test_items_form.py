@@ -8,6 +8,7 @@ import pytest
 
 from schema.arms import Slot
 from schema.codecs.items_form import (
+    PATHS_MOST,
     VALUE_ITEMS,
     VALUE_SLOTS,
     given_items,
@@ -147,3 +148,11 @@ def test_what_is_no_path_is_refused(paths: object, kind: str, words: str) -> Non
     with pytest.raises(BrokerError) as refused:
         read_paths(paths, "p")
     assert (refused.value.kind, words in refused.value.message) == (kind, True), refused.value.message
+
+
+def test_a_list_of_paths_has_an_end() -> None:
+    assert read_paths(["gravity_vector"] * PATHS_MOST) == (("gravity_vector", 0),)
+    with pytest.raises(BrokerError) as caught:
+        read_paths(["gravity_vector"] * (PATHS_MOST + 1), "params.items")
+    assert (caught.value.kind, caught.value.name) == ("out_of_limits", "VALUE_IS_ABOVE_MAXIMUM")
+    assert caught.value.message == "params.items: 257 paths > 256, the most that are taken"

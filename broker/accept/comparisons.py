@@ -1,0 +1,104 @@
+"""Answers Diff and Blame: fetches what the sources stand for, and who set what."""
+
+from collections.abc import Callable, Mapping
+
+from broker.arms.arm_session import ArmSession
+from broker.record.history_entries import Entry, told_terms
+from broker.record.past_values import PastValues
+from broker.store.errors import RowDamagedError
+from broker.store.rows import PastChange
+from handlers.compare.blame import ADOPTED, Claim, claim_document, claims
+from handlers.compare.comparison import Compared, Side, compare, comparison_document
+from handlers.compare.views import values_of
+from handlers.methods.recipes import found_recipe
+from handlers.rpc.outcome import Answer, BlameQuery, DiffQuery
+from handlers.rpc.request import Request
+from handlers.rpc.rights import Grant, check_read
+from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source
+from handlers.state.arm_state import ArmState
+from handlers.state.provenance import Stamp
+from schema.codecs.items_form import VALUE_SLOTS
+from schema.errors import BrokerError
+from schema.nearest import did_you_mean
+
+
+class Comparisons:
+    """Reads arms, their history and recipes for questions about values; changes nothing."""
+
+    def __init__(self, sessions: Mapping[str, ArmSession], past: PastValues, grant_of: Callable[[str], Grant]) -> None:
+        self._sessions = sessions
+        self._past = past
+        self._grant_of = grant_of
+
+    def answer(self, session: ArmSession, request: Request, query: DiffQuery | BlameQuery) -> Answer:
+        """The answer to a Diff or Blame of one arm.
+
+        Raises:
+            BrokerError: as `compared`; out_of_limits, internal.
+        """
+        try:
+            if isinstance(query, BlameQuery):
+                return self._blame(session.state, query)
+            return Answer(comparison_document(self.compared(session, request, query)))
+        except RowDamagedError as error:
+            raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
+
+    def compared(self, session: ArmSession, request: Request, query: DiffQuery) -> Compared:
+        """What two sources say differently of an arm.
+
+        Raises:
+            BrokerError: unknown_arm, not_permitted, arm_not_read, unknown_recipe, out_of_limits, internal.
+        """
+        base = self._side(session, request, query.base, query, "params.from")
+        target = self._side(session, request, query.target, query, "params.to")
+        return compare(base, target, query.slots, session.state.resolution_rad)
+
+    def _side(self, session: ArmSession, request: Request, source: Source, query: DiffQuery, path: str) -> Side:
+        """The values of a source."""
+        if isinstance(source, LiteralSource):
+            return Side(source.values, partial=True)
+        if isinstance(source, RecipeSource):
+            named: dict[str, object] = {"recipe": source.name} | ({"version": source.version} if source.version else {})
+            return Side(found_recipe(session.state.recipes, named, "recipe").values, partial=True)
+        state = self._arm(session, request, source.arm, path)
+        if isinstance(source, RevisionSource):
+            return Side(self._past.at(state, source.rev, query.slots or VALUE_SLOTS, f"{path}.rev"))
+        return Side(values_of(state, source.view))
+
+    def _arm(self, session: ArmSession, request: Request, arm: str, path: str) -> ArmState:
+        """The state of the arm that a source names, else of the one addressed."""
+        if arm in ("", session.arm):
+            return session.state
+        check_read(arm, request.user, self._grant_of(request.user))
+        found = self._sessions.get(arm)
+        if found is None:
+            text = f"{path}.arm: no arm {arm[:64]!r}{did_you_mean(arm, self._sessions)}"
+            raise BrokerError("unknown_arm", text)
+        return found.state
+
+    def _blame(self, state: ArmState, query: BlameQuery) -> Answer:
+        """Each value in force, or its parts, with the change that set it."""
+        values: list[Entry] = []
+        for slot in VALUE_SLOTS:
+            if slot not in state.reported or (query.slots is not None and slot not in query.slots):
+                continue
+            found = claims(state, slot)
+            changes = self._past.set_by(state, slot, [claim.stamp for claim in found])
+            values += [self._claimed(state, claim, changes.get(claim.stamp)) for claim in found]
+        return Answer({"values": values})
+
+    def _claimed(self, state: ArmState, claim: Claim, change: PastChange | None) -> Entry:
+        if change is None:
+            return self._unclaimed(state, claim, claim.stamp)
+        by = change.user if change.user.startswith("@") else f"{change.user}/{change.conn}"
+        told: Entry = {"method": change.method}
+        told |= {name: text for name in ("reason", "request_id") if (text := getattr(change, name))}
+        if change.terms is not None:
+            told |= told_terms(change.terms)
+        return claim_document(claim, change.rev, change.settled_at_us or change.at_us, by, told)
+
+    def _unclaimed(self, state: ArmState, claim: Claim, stamp: Stamp) -> Entry:
+        """Of a value of which there is no change: it was there at the adoption, or the history is too short for it."""
+        by = ADOPTED if not stamp.by or stamp.by.startswith("@") else stamp.by
+        rev = self._past.adopted_rev(state) if by == ADOPTED else state.last_rev.get(claim.slot, 0)
+        return claim_document(claim, rev, stamp.at_us, by, {})

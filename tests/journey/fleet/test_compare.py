@@ -1,0 +1,205 @@
+"""Diff and Blame over MQTT, in three codecs: the examples of the protocol, and what is refused."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.journey.client import Client
+from tests.journey.conftest import ClientMaker
+from tests.journey.forms import CONTENT_TYPES
+
+CODECS = tuple(CONTENT_TYPES)
+TWIST, JOYSTICK = "SetTwistLinearSoftLimit", {"control_mode": "CARTESIAN_JOYSTICK"}
+PATH = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
+
+
+async def result(client: Client, arm: str, method: str, **params: Any) -> dict[str, Any]:
+    reply = await client.change(arm, method, {name.rstrip("_"): value for name, value in params.items()})
+    assert (reply["stage"], reply["final"]) == ("read", True)
+    found: dict[str, Any] = reply["result"]
+    return found
+
+
+async def twist(client: Client, arm: str, value: float, **fields: Any) -> int:
+    reply = await client.change(arm, TWIST, {**JOYSTICK, "twist_linear_soft_limit": value}, **fields)
+    return int(reply["rev"])
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_revisions_of_an_arm_are_compared(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(codec=codec)
+    reply = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.1})
+    rev = reply["rev"]
+    found = await result(client, arm, "Diff", from_={"rev": rev - 1}, to={"rev": rev}, items=["payload_information"])
+    (difference,) = found.pop("differences")
+    assert found == {"same": False, "count": 1, "only_from": [], "only_to": []}
+    assert difference["path"] == "payload_information"
+    assert difference["direction"] == "unordered"
+    assert (difference["from"]["payload_mass"], difference["to"]["payload_mass"]) == (0.0, 2.1)
+    assert (await result(client, arm, "Diff", from_={"rev": rev}, to={}))["same"] is True
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_difference_tells_which_way_the_second_source_goes(connect: ClientMaker, arms: Any, codec: str) -> None:
+    client, (one, two) = await connect(codec=codec), (next(arms), next(arms))
+    await twist(client, one, 0.2)
+    await twist(client, two, 0.1)
+    found = await result(client, one, "Diff", to={"arm": two})
+    assert found["differences"] == [{"path": PATH, "from": 0.2, "to": 0.1, "direction": "tightening"}]
+    back = await result(client, one, "Diff", from_={"arm": two, "view": "desired"}, to={"view": "ground"})
+    assert back["differences"] == [{"path": PATH, "from": 0.1, "to": 0.2, "direction": "loosening"}]
+    items = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.1}}
+    assert (await result(client, two, "Diff", to={"items": items}))["same"] is True
+    assert (await result(client, one, "Diff", to={"items": items}))["count"] == 1
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_value_tells_who_set_it(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(codec=codec)
+    (before,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    assert (before["by"], before["rev"], before["method"], before["path"]) == ("@adopted", 1, "", PATH)
+    rev = await twist(client, arm, 0.2, id="b-1", reason="new gripper")
+    refused = await client.call(arm, TWIST, {**JOYSTICK, "twist_linear_soft_limit": 99})
+    assert refused["ok"] is False
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    assert entry.pop("at")
+    assert entry == {
+        "path": PATH,
+        "value": 0.2,
+        "rev": rev,
+        "by": f"{client.user}/{client.conn}",
+        "method": TWIST,
+        "reason": "new gripper",
+        "request_id": f"{client.user}/{client.conn}/b-1",
+    }
+    everything = (await result(client, arm, "Blame"))["values"]
+    assert {one["by"] for one in everything} == {"@adopted", f"{client.user}/{client.conn}"}
+    assert len({one["path"] for one in everything}) == len(everything)
+
+
+async def test_numbers_of_two_authors_are_told_apart(connect: ClientMaker, arm: str) -> None:
+    alice, other = await connect(), await connect()
+    limits = (await alice.change(arm, "GetJointLimits"))["result"]
+    names = [joint["name"] for joint in (await factsheet(alice, arm))["joints"]]
+    velocity = limits["max_velocity"]["values"]
+    one = await alice.change(
+        arm, "SetJointLimit", {"joint": names[0], "update": {"max_velocity": velocity[0] / 2}}, id="part-1"
+    )
+    two = await other.change(
+        arm, "SetJointLimit", {"joint": names[2], "update": {"max_velocity": velocity[2] / 2}}, reason="near the wall"
+    )
+    values = (await result(alice, arm, "Blame", items=["joint_limits"]))["values"]
+    by_part = {entry["part"]: entry for entry in values}
+    assert by_part["max_velocity[0]"]["rev"] == one["rev"]
+    assert by_part["max_velocity[0]"]["request_id"] == f"{alice.user}/{alice.conn}/part-1"
+    assert by_part["max_velocity[2]"]["rev"] == two["rev"]
+    assert by_part["max_velocity[2]"]["by"] == f"{other.user}/{other.conn}"
+    assert by_part["max_velocity[2]"]["reason"] == "near the wall"
+    assert (by_part["max_velocity[1]"]["by"], by_part["max_velocity[1]"]["method"]) == ("@adopted", "")
+
+
+async def factsheet(client: Client, arm: str) -> dict[str, Any]:
+    await client.subscribe(f"meta/factsheet/{arm}")
+    return await client.document(f"meta/factsheet/{arm}", lambda document: bool(document.get("joints")))
+
+
+async def test_a_foreign_change_is_of_the_arm(connect: ClientMaker, arm: str) -> None:
+    client = await connect(f"evt/{arm}/#")
+    await twist(client, arm, 0.2)
+    fault = {"fault": "foreign_change", "item": "twist_linear_soft_limit", "slot": "CARTESIAN_JOYSTICK", "value": 0.1}
+    await client.change(arm, "SimFault", fault)
+    told = await client.document(
+        f"evt/{arm}/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda event: event["cause"] == "foreign"
+    )
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    assert (entry["by"], entry["rev"], entry["value"]) == ("@arm", told["rev"], 0.1)
+    found = await result(client, arm, "Diff", from_={"rev": told["rev"] - 1}, to={"rev": told["rev"]})
+    assert found["differences"] == [{"path": PATH, "from": 0.2, "to": 0.1, "direction": "tightening"}]
+    differing = await result(client, arm, "Diff", to={"view": "desired"})
+    assert differing["differences"] == [{"path": PATH, "from": 0.1, "to": 0.2, "direction": "loosening"}]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "kind"),
+    [
+        ("Diff", {}, "malformed"),
+        ("Diff", {"to": []}, "malformed"),
+        ("Diff", {"to": "r13"}, "malformed"),
+        ("Diff", {"to": {"rev": 1, "view": "reported"}}, "malformed"),
+        ("Diff", {"to": {"arm": "a", "items": {"gravity_vector": {}}}}, "malformed"),
+        ("Diff", {"to": {"rev": 900}}, "out_of_limits"),
+        ("Diff", {"to": {"rev": 0}}, "out_of_limits"),
+        ("Diff", {"to": {"rev": "1"}}, "malformed"),
+        ("Diff", {"to": {"view": "effective"}}, "unknown_enum"),
+        ("Diff", {"to": {"arm": "no-such-arm"}}, "unknown_arm"),
+        ("Diff", {"to": {"arm": "../#"}}, "unknown_arm"),
+        ("Diff", {"to": {"items": {"payload": {}}}}, "unknown_field"),
+        ("Diff", {"to": {"items": {"control_mode": {}}}}, "unsupported_option"),
+        ("Diff", {"to": {"items": {"gravity_vector": {"x": "NaN"}}}}, "malformed"),
+        ("Diff", {"to": {}, "items": ["gravity"]}, "unknown_enum"),
+        ("Diff", {"to": {}, "items": ["gravity_vector"] * 300}, "out_of_limits"),
+        ("Diff", {"to": {}, "items": [["gravity_vector"]]}, "malformed"),
+        ("Diff", {"to": {}, "after": "r12"}, "unknown_field"),
+        ("Blame", {"items": {}}, "malformed"),
+        ("Blame", {"items": ["control_mode"]}, "unknown_enum"),
+        ("Blame", {"rev": 3}, "unknown_field"),
+    ],
+)
+@pytest.mark.parametrize("codec", CODECS)
+async def test_wrong_questions_are_refused_by_name(
+    connect: ClientMaker, arm: str, codec: str, method: str, params: dict[str, Any], kind: str
+) -> None:
+    client = await connect(codec=codec)
+    reply = await client.call(arm, method, params)
+    assert (reply["ok"], reply["error"]["kind"]) == (False, kind), reply
+
+
+async def test_numbers_that_are_none_are_refused(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    topic = f"req/{client.user}/{client.conn}/{arm}/Diff"
+    for number in (b"NaN", b"Infinity", b"1e999"):
+        body = b'{"id":"nan","params":{"to":{"items":{"gravity_vector":{"x":' + number + b"}}}}}"
+        await client.publish(topic, body, content_type="application/json")
+        reply = await client.reply("nan")
+        assert reply["error"]["kind"] in ("malformed", "not_finite"), reply
+
+
+@pytest.mark.parametrize(("method", "params"), [("Diff", {"to": {}}), ("Blame", {})])
+@pytest.mark.parametrize("option", [{"if_rev": 1}, {"valid_for_ms": 5000}, {"group": {}}, {"when": "idle"}])
+async def test_questions_take_no_options_of_changes(
+    connect: ClientMaker, arm: str, method: str, params: dict[str, Any], option: dict[str, Any]
+) -> None:
+    client = await connect()
+    reply = await client.call(arm, method, params, **option)
+    if "if_rev" in option:
+        assert reply["ok"], reply
+    else:
+        assert reply["error"]["kind"] in ("unsupported_option", "unimplemented"), reply
+
+
+async def test_what_was_compared_before_a_restart_is_the_same_after_it(
+    start_service: Any, connect: ClientMaker
+) -> None:
+    service = start_service("r1")
+    client = await connect(to=service)
+    await twist(client, "r1", 0.2, id="x", reason="why")
+    await twist(client, "r1", 0.3)
+    asked = {"from_": {"rev": 1}, "to": {"rev": 2}}
+    before = await result(client, "r1", "Diff", **asked)
+    blamed = await result(client, "r1", "Blame", items=[PATH])
+    await asyncio.to_thread(service.restart)
+    again = await connect(to=service)
+    assert await result(again, "r1", "Diff", **asked) == before
+    assert await result(again, "r1", "Blame", items=[PATH]) == blamed
+    assert [one["to"] for one in before["differences"]] == [0.2]
+
+
+async def test_who_may_not_read_an_arm_compares_nothing_with_it(start_service: Any, connect: ClientMaker) -> None:
+    clients = {"*": {"rights": ["write"], "reads": []}, "eve": {"arms": ["r1"], "reads": ["r1"]}}
+    service = start_service("r1", "r2", clients=clients)
+    eve = await connect(user="eve", to=service)
+    assert (await eve.call("r1", "Diff", {"to": {}}))["ok"] is True
+    for source in ({"arm": "r2"}, {"arm": "r2", "rev": 1}, {"arm": "no-such-arm"}):
+        reply = await eve.call("r1", "Diff", {"to": source})
+        assert reply["error"]["kind"] == "not_permitted", reply
