@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from broker.arms.arm_session import ArmSession
-from broker.asyncapi.document import asyncapi_document
+from broker.asyncapi.document import asyncapi_document, without_mappings
 from broker.settings import Settings
 from broker.version import service_version
 from handlers.items.config_items import held_by_service
@@ -78,10 +78,13 @@ def asyncapi(settings: Settings) -> dict[str, Any]:
 
 
 def shortened_asyncapi(document: dict[str, Any], room: int) -> bytes:
-    """As much of it as fits, each still a whole document: the channels, or nothing but who publishes."""
+    """As much as fits, still a whole document: all but plain mappings, the channels, nothing but who publishes."""
     nothing = {"asyncapi": document["asyncapi"], "info": document["info"], "channels": {}}
     channels = {name: part for name, part in document.items() if name != "operations"}
-    payloads = (JSON.encode_document(each) for each in (document, channels, nothing))
+    shorter: tuple[Callable[[], dict[str, Any]], ...] = (
+        lambda: document, lambda: without_mappings(document), lambda: channels, lambda: nothing,
+    )  # fmt: skip
+    payloads = (JSON.encode_document(make()) for make in shorter)
     return next((payload for payload in payloads if len(payload) <= room), b"{}")
 
 

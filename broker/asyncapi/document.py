@@ -1,5 +1,6 @@
 """The AsyncAPI 3 document, and the JSON Schema of each method alone."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, 
 
 VERSION = "3.0.0"
 DRAFT = "http://json-schema.org/draft-07/schema#"
+MAPPING_MESSAGE = "Mapping"
+"""Stands for the messages of methods whose params or result are a plain mapping, where these would take too much."""
 RECEIVED = ("deviceBirth", "deviceDeath", "deviceAck", "deviceReport")
 """Channels, beside that of requests, that the service listens to."""
 _PARAMETERS = {
@@ -228,3 +231,32 @@ def asyncapi_document(root: str, version: str, notice: str, *, full: bool = Fals
         "operations": operations,
         "components": {"schemas": _described().schemas},
     }
+
+
+def without_mappings(document: dict[str, Any]) -> dict[str, Any]:
+    """The same, but that of requests and replies of methods without a message it is told that they are some.
+
+    Each has its params and result in a schema of its own.
+    """
+    renamed: dict[str, str] = {}
+    channels = dict(document["channels"])
+    for channel, part in (("request", "params"), ("reply", "result")):
+        place, kept = f"#/channels/{channel}/messages/", {}
+        for name, message in channels[channel]["messages"].items():
+            envelope, own = message["payload"]["allOf"]
+            if "$ref" in own["properties"][part]:
+                kept[name] = message
+            else:
+                kept[MAPPING_MESSAGE] = {"payload": envelope}
+                renamed[place + name] = place + MAPPING_MESSAGE
+        channels[channel] = channels[channel] | {"messages": kept}
+    return document | {"channels": channels, "operations": _with_references(document["operations"], renamed)}
+
+
+def _with_references(part: Any, renamed: Mapping[str, str]) -> Any:
+    if isinstance(part, dict):
+        return {
+            key: renamed.get(value, value) if key == "$ref" else _with_references(value, renamed)
+            for key, value in part.items()
+        }
+    return [_with_references(each, renamed) for each in part] if isinstance(part, list) else part
