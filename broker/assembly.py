@@ -32,6 +32,7 @@ from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.past_values import PastValues
 from broker.record.principals import Principals
+from broker.record.recipes import RecipeBook
 from broker.record.replies import JSON, Replies
 from broker.record.traffic import Traffic
 from broker.settings import Settings
@@ -172,11 +173,12 @@ def orders_of(
     reconciler: Reconciler,
     sessions: Mapping[str, ArmSession],
     decision: Decision,
+    recipes: RecipeBook,
 ) -> Orders:
     """What carries out what handlers order of the shell."""
     return Orders(
         ledger, ledger.notices, authorities=access.authorities, parking=parking, confirm_arm=reconciler.confirm_arm,
-        administration=access.administration,
+        administration=access.administration, recipes=recipes,
         comparisons=Comparisons(sessions, PastValues(ledger.store), decision.grant),
     )  # fmt: skip
 
@@ -206,6 +208,7 @@ def acceptance_of(
     reconciler: Reconciler,
     loaded: Loaded,
     fleet_events: FleetEvents,
+    recipes: RecipeBook,
     sessions: dict[str, ArmSession],
     settings: Settings,
     topics: Topics,
@@ -216,8 +219,9 @@ def acceptance_of(
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
-        orders=orders_of(ledger, access, settler.parking, reconciler, sessions, decision), notices=ledger.notices,
-        sessions=sessions, settings=settings, topics=topics, decision=decision, fleet_events=fleet_events,
+        orders=orders_of(ledger, access, settler.parking, reconciler, sessions, decision, recipes),
+        notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
+        fleet_events=fleet_events,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

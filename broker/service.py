@@ -43,6 +43,7 @@ from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack, reading_link
 from broker.record.fleet_events import FleetEvents
+from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Settings
 from broker.settings.password import Password
@@ -104,6 +105,7 @@ class Service:
         self._outbox = Outbox(self._link, loop, self._counters, clock.monotonic)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self.fleet_events = FleetEvents(ledger, fleet_stream(loaded.arms))
+        self.recipes = recipes = RecipeBook(ledger, self.fleet_events, loaded)
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
@@ -112,7 +114,9 @@ class Service:
         self._fences = Fences(ledger, accept=accept_lost)
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release, loaded.arms)
         settler.endings.on_foreign, self._bus = self._drift.look, self._bus_of(counters)
-        self._fleet = Fleet(settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta)
+        self._fleet = Fleet(
+            settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta, recipes.shelf, recipes.applied
+        )
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities, self._readback = self._access.authorities, self._readback_of()
@@ -139,7 +143,8 @@ class Service:
     def _acceptance(self) -> Acceptance:
         return acceptance_of(
             self._intake, self._ledger, self._replies, self._settler, self._queues, self._presence, self._access,
-            self._reconciler, self._loaded, self.fleet_events, self.sessions, self._settings, self._topics,
+            self._reconciler, self._loaded, self.fleet_events, self.recipes, self.sessions, self._settings,
+            self._topics,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues

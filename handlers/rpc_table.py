@@ -18,6 +18,7 @@ from handlers.methods import (
     notifications,
     pending,
     queries,
+    recipes,
     simulation,
     trajectory_check,
 )
@@ -110,6 +111,10 @@ _EXPLICIT = (
     Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD, right=Right.AUTHORITY, address=EACH),
     Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=LOCK, right=MAY_WRITE, address=EACH),
     Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=LOCK, right=MAY_WRITE, address=EACH),
+    Rpc("PutRecipe",                   WRITE, None,                   None,                 recipes.put_recipe,                   "Keep named values as the next version of a recipe", right=MAY_WRITE, address=Address.FLEET),
+    Rpc("GetRecipe",                   READ,  None,                   None,                 recipes.get_recipe,                   "Read a version of a recipe, the newest unless told", address=Address.FLEET),
+    Rpc("ListRecipes",                 READ,  None,                   None,                 recipes.list_recipes,                 "List the recipes by name", address=Address.FLEET),
+    Rpc("DeleteRecipe",                WRITE, None,                   None,                 recipes.delete_recipe,                "Take a recipe off the list; what was applied stays", right=MAY_WRITE, address=Address.FLEET),
     Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave", right=MAY_WRITE),
 )
 # fmt: on
@@ -150,6 +155,8 @@ OPTIONS: dict[Option, frozenset[str]] = {
     Option.IDLE: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision", "Rollout"},
 }
 """The methods that take each option."""
+FLEET_METHODS = frozenset(name for name, row in RPC_TABLE.items() if Address.ARM not in row.address)
+"""Methods that no single arm can be asked for."""
 SERVICE_METHODS = HELD_METHODS | {
     "SetControlMode",
     "GetHistory",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from handlers.methods.simulation import FAULTS
 from handlers.rpc.row import Access, Address, Rpc
-from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
+from handlers.rpc_table import FLEET_METHODS, RPC_TABLE, SERVICE_METHODS
 from schema.arms import FLEET
 from schema.enums import ControlMode
 from schema.errors import ERRORS, SUB_CODES, ErrorRow, Retry
@@ -124,8 +124,9 @@ def message_row(cls: type[Message]) -> tuple[str, ...]:
 def rpcs_page() -> str:
     """The page of methods."""
     head = ("method", "params", "result", "access", "item", "unit", "event", "right", "what it does")
-    kinova = (rpc_row(rpc) for name, rpc in RPC_TABLE.items() if name not in SERVICE_METHODS)
-    own = (rpc_row(RPC_TABLE[name]) for name in RPC_TABLE if name in SERVICE_METHODS)
+    not_kinova = SERVICE_METHODS | FLEET_METHODS
+    kinova = (rpc_row(rpc) for name, rpc in RPC_TABLE.items() if name not in not_kinova)
+    own = (rpc_row(RPC_TABLE[name]) for name in RPC_TABLE if name in not_kinova)
     faults = f"`SimFault` knows {', '.join(map(code, FAULTS))}."
     parts = (
         f"# Methods\n\n{NOTE}\n\n{METHODS_INTRO}",

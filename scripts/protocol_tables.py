@@ -225,6 +225,16 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`items?` (paths)",
         "`{values: [{path, part?, value, rev, at, by, method, reason?, request_id?, recipe?, plan?, approved_by?, until?}]}`",
     ),
+    "PutRecipe": (
+        "`name`, one of `items` (as in `config`) and `from`, `models?` [], `note?` (at most 1,000 characters), `if_version?` (0: there is none)",
+        "`{name, version, digest, unchanged}`",
+    ),
+    "GetRecipe": ("`name, version?`", "`{name, version, items, models, note, digest, by, at, versions: [n]}`"),
+    "ListRecipes": (
+        "`prefix?, after?, limit?` (50, at most 500)",
+        "`{recipes: [{name, version, models, note, digest, by, at, arms}], more}`, by name; `arms`: how many have this version as their last",
+    ),
+    "DeleteRecipe": ("`name, if_version?`", "`{}`"),
     "WhoAmI": (
         "",
         "`{user, conn, codec, size, at, identity}`: what the service understood of the sender; any arm level",

@@ -33,9 +33,10 @@ from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
-from handlers.rpc.outcome import Answer, EventsQuery, Outcome, Proposal, Restoration
+from handlers.methods.authority import checked
+from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
-from handlers.rpc.row import Address
+from handlers.rpc.row import Access, Address
 from handlers.rpc_table import RPC_TABLE
 from schema.arms import FLEET
 from schema.codecs.times import format_time
@@ -202,14 +203,13 @@ class Acceptor:
         if Address.ROWS in rpc.address:
             self.groups.fan_out(arrival, rpc, group, expires_us)
             return True
-        stream = self._fleet_events.stream
-        request = request_of(arrival, self._settings)
+        stream, request = self._fleet_events.stream, request_of(arrival, self._settings)
         if self._settler.policing.policy is not None:
             self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
         outcome = rpc.decide(stream.state, request)
-        if isinstance(outcome, EventsQuery):
-            outcome = self._orders.looked_up(stream.arm, outcome)
-        self._answer(arrival, stream, outcome)
+        if rpc.access is Access.WRITE and arrival.envelope.dry_run:
+            outcome = checked(stream.state, rpc, outcome)
+        self._done(arrival, stream, self._orders.of_fleet(stream, request, outcome))
         return True
 
     def _repeated(self, arrival: Arrival) -> bool:
@@ -305,8 +305,11 @@ class Acceptor:
 
     def _order(self, arrival: Arrival, session: ArmSession, request: Request, outcome: Outcome) -> None:
         """Handles, queries and faults: carried out by the shell, then answered."""
-        answer = self._orders.carry_out(session, request, outcome)
-        if answer.stage is Stage.READ:
+        self._done(arrival, session, self._orders.carry_out(session, request, outcome))
+
+    def _done(self, arrival: Arrival, session: Stream, answer: Answer) -> None:
+        """Answer what was carried out; what changed something is remembered."""
+        if answer.stage is not Stage.STORED:
             self._answer(arrival, session, answer)
             return
         address = arrival.address(self._topics)

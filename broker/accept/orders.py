@@ -7,10 +7,12 @@ import msgspec
 
 from broker.accept.comparisons import Comparisons
 from broker.arms.arm_session import ArmSession
+from broker.arms.stream import Stream
 from broker.publish.notices import Notices
 from broker.record.administration import Administration, asked_by
 from broker.record.history_entries import history_entry
 from broker.record.ledger import Ledger
+from broker.record.recipes import RecipeBook
 from broker.settle.authority import Authorities
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
@@ -30,6 +32,8 @@ from handlers.rpc.outcome import (
     HoldOrder,
     OpenHandle,
     Outcome,
+    RecipeDeletion,
+    RecipePut,
     ReleaseOrder,
 )
 from handlers.rpc.request import Request
@@ -57,6 +61,7 @@ class Orders:
         confirm_arm: Callable[[ArmSession, Author], None],
         administration: Administration,
         comparisons: Comparisons,
+        recipes: RecipeBook,
     ) -> None:
         self._ledger = ledger
         self._notices = notices
@@ -65,6 +70,7 @@ class Orders:
         self._confirm_arm = confirm_arm
         self._administration = administration
         self._comparisons = comparisons
+        self._recipes = recipes
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
@@ -102,6 +108,22 @@ class Orders:
             case AuthorityOrder() | HoldOrder() | ReleaseOrder():
                 self._authorities.carry_out(session, request, order)
                 return Answer({}, Stage.STORED)
+            case _:
+                raise TypeError(type(order).__name__)
+
+    def of_fleet(self, stream: Stream, request: Request, order: Outcome) -> Answer:
+        """Do what is ordered of the fleet itself, and the answer.
+
+        Raises:
+            BrokerError: internal: what is asked for is damaged.
+        """
+        match order:
+            case Answer():
+                return order
+            case EventsQuery():
+                return self.looked_up(stream.arm, order)
+            case RecipePut() | RecipeDeletion():
+                return self._recipes.carry_out(request, order)
             case _:
                 raise TypeError(type(order).__name__)
 

@@ -13,12 +13,14 @@ from devices.guard import GuardedArm, guard
 from devices.registry import adapter_class
 from handlers.rpc_table import SERVICE_METHODS
 from handlers.state.arm_state import ArmState, HandleEntry
+from handlers.state.recipes import NO_RECIPES, Applied, Shelf
 from schema.arms import Authority
 from schema.enums import ControlMode
 
 SIMULATED = "simulated"
 NO_BUS = NoBus()
 NOTHING: Mapping[str, str] = {}
+NONE_APPLIED: Mapping[str, Applied] = {}
 
 
 class Fleet:
@@ -38,12 +40,15 @@ class Fleet:
         now_us: int,
         bus: DeviceBus = NO_BUS,
         meta: Mapping[str, str] = NOTHING,
+        shelf: Shelf = NO_RECIPES,
+        applied: Mapping[str, Applied] = NONE_APPLIED,
     ) -> None:
         self._settings = settings
         self._files = LimitFiles(now_us)
         self._handles = handles
         self._bus = bus
         self._meta = meta
+        self._shelf, self._applied = shelf, applied
         self._fleets: dict[str, ArmFleet] = {}
         self._open: dict[str, ArmSession] = {}
         self._abouts: dict[str, AdapterAbout] = {}
@@ -67,7 +72,7 @@ class Fleet:
         adapter = self._adapter(arm)
         state = ArmState(
             arm=arm.id, adapter="", methods=frozenset(), resolution_rad=0.0, handles=self._handles,
-            authority=self.authority_of(arm),
+            authority=self.authority_of(arm), recipes=self._shelf, applied=self._applied.get(arm.id),
         )  # fmt: skip
         session = ArmSession(state, adapter, file_authority=state.authority)
         self._equip(session, arm, adapter)

@@ -5,6 +5,7 @@ from broker.asyncapi.shapes import (
     ANY,
     FLAG,
     MAPPING,
+    NAME,
     NULL,
     NUMBER,
     TEXT,
@@ -19,6 +20,7 @@ from broker.asyncapi.shapes import (
     whole,
 )
 from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
+from handlers.methods.recipes import PAGE_MOST as LIST_MOST
 from handlers.methods.simulation import FAULTS, LONGEST_MS
 from handlers.methods.trajectory_check import VIOLATIONS_MOST
 from limits.command import LimiterKind
@@ -45,6 +47,10 @@ _SOURCE = record(
 _PATHS = listed(TEXT)
 _PENDING = record({"rev": whole(1), "all": {"const": True}})
 
+_RECIPE: dict[str, Schema] = {
+    "name": NAME, "version": whole(1), "models": listed(TEXT), "note": TEXT, "digest": TEXT, "by": MAPPING, "at": TIME,
+}  # fmt: skip
+
 PARAMS: dict[str, Schema] = {
     "Explain": record({"quantity": one_of(*QUANTITIES), "joint": TEXT, "mode": _MODE}),
     "CheckTrajectory": record(
@@ -63,6 +69,16 @@ PARAMS: dict[str, Schema] = {
     "GetEvents": record({"after_seq": whole(), "limit": whole(1, EVENTS_MOST)}),
     "Diff": record({"from": _SOURCE, "to": _SOURCE, "items": _PATHS}, ("to",)),
     "Blame": record({"items": _PATHS}),
+    "PutRecipe": record(
+        {
+            "name": NAME, "items": MAPPING, "from": _SOURCE, "models": listed(TEXT), "note": TEXT,
+            "if_version": whole(),
+        },
+        ("name",),
+    ),
+    "GetRecipe": record({"name": NAME, "version": whole(1)}, ("name",)),
+    "ListRecipes": record({"prefix": TEXT, "after": TEXT, "limit": whole(1, LIST_MOST)}),
+    "DeleteRecipe": record({"name": NAME, "if_version": whole()}, ("name",)),
     "WhoAmI": _NONE,
     "ConfirmPending": _PENDING,
     "DiscardPending": _PENDING,
@@ -115,6 +131,16 @@ RESULTS: dict[str, Schema] = {
         ("same", "count", "differences", "only_from", "only_to"),
     ),
     "Blame": record({"values": listed(MAPPING)}, ("values",)),
+    "PutRecipe": record(
+        {"name": NAME, "version": whole(1), "digest": TEXT, "unchanged": FLAG},
+        ("name", "version", "digest", "unchanged"),
+    ),
+    "GetRecipe": record(
+        {**_RECIPE, "items": MAPPING, "versions": listed(whole(1))}, (*_RECIPE, "items", "versions")
+    ),
+    "ListRecipes": record(
+        {"recipes": listed(record({**_RECIPE, "arms": whole()}, (*_RECIPE, "arms"))), "more": FLAG}, ("recipes", "more")
+    ),
     "WhoAmI": record(
         {
             "user": TEXT, "conn": TEXT, "codec": TEXT, "size": whole(), "at": TIME, "identity": TEXT,
@@ -126,7 +152,7 @@ RESULTS: dict[str, Schema] = {
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",
-            "ReleaseArm", "SimFault",
+            "ReleaseArm", "SimFault", "DeleteRecipe",
         ),
         _NONE,
     ),

@@ -8,7 +8,7 @@ import msgspec
 from handlers.state.limit_sources import LimitSources
 from handlers.state.overrides import Overrides
 from handlers.state.provenance import Setter
-from handlers.state.recipes import NO_RECIPES, Shelf
+from handlers.state.recipes import NO_RECIPES, Applied, Shelf
 from schema.arms import Activity, Authority, Description, Slot
 from schema.enums import ControlMode
 from schema.envelope import Author
@@ -125,6 +125,8 @@ class ArmState:
     """What was adopted first, of the slots that the arm cannot reset."""
     limits: object = None
     """The limit stack, made from all of this by `handlers.stack.arm_limits`, which alone reads it; None: not made."""
+    applied: Applied | None = None
+    """The recipe that was applied last, for good."""
     recipes: Shelf = NO_RECIPES
     """The recipes of the service, shared by all arms."""
     handles: dict[int, HandleEntry] = field(default_factory=dict)

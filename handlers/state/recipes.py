@@ -58,6 +58,22 @@ class Recipe(msgspec.Struct, frozen=True, gc=False):
         return _opened(self.body).values
 
 
+class Applied(msgspec.Struct, frozen=True, gc=False):
+    """The version of a recipe that an arm had last: applied in revision `rev`, when and by whom."""
+
+    name: str
+    version: int
+    digest: str
+    rev: int
+    at_us: int
+    by: Author
+
+    @property
+    def key(self) -> Key:
+        """Name and version."""
+        return self.name, self.version
+
+
 class _Opened(NamedTuple):
     models: tuple[str, ...]
     values: dict[Slot, Message]

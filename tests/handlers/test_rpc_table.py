@@ -6,7 +6,7 @@ import pytest
 
 from handlers import rpc_table
 from handlers.rpc.row import Access, Address, Guard
-from handlers.rpc_table import HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
+from handlers.rpc_table import FLEET_METHODS, HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
 from schema.items import ITEMS
 from schema.messages import JointSpeedSoftLimits
 
@@ -30,6 +30,9 @@ OWN = [
     "SetAuthority", "HoldArm", "ReleaseArm",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
 ]  # fmt: skip
+RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
+OF_FLEET = [*RECIPES]
+"""Methods that no single arm can be asked for."""
 HELD = [
     "GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits",
     "GetJointSafety", "SetJointSafety", "ClearJointSafety", "ResetJointSafety",
@@ -40,9 +43,9 @@ _READS = ("Get", "Describe")
 CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory"}
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
-    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE,
+    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, "PutRecipe", "DeleteRecipe",
 }  # fmt: skip
-UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault"}
+UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault", "PutRecipe", "DeleteRecipe"}
 """Writes that nobody's lock and no authority keeps back."""
 DEGREES = {
     "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
@@ -63,9 +66,10 @@ RADIANS = {"GetSkeleton", "CheckTrajectory", "CheckCommand", *HELD}
 
 def test_the_table_holds_the_thirty_of_kinova_and_our_own() -> None:
     assert (len(KINOVA), len(set(KINOVA))) == (30, 30)
-    assert sorted(RPC_TABLE) == sorted(KINOVA + OWN + HELD)
+    assert sorted(RPC_TABLE) == sorted(KINOVA + OWN + HELD + OF_FLEET)
     assert sorted(OWN + HELD) == sorted(SERVICE_METHODS)
     assert sorted(HELD) == sorted(HELD_METHODS)
+    assert sorted(OF_FLEET) == sorted(FLEET_METHODS)
 
 
 @pytest.fixture
@@ -107,8 +111,8 @@ def test_what_a_method_may_be_sent_to_is_pinned() -> None:
     of = {name: rpc.address for name, rpc in RPC_TABLE.items()}
     assert {name for name, address in of.items() if Address.ROWS in address} == ROW_BY_ROW
     assert {name for name, address in of.items() if Address.GROUP in address} == set()
-    assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents"}
-    assert {name for name, address in of.items() if Address.ARM not in address} == set()
+    assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents", *RECIPES}
+    assert {name for name, address in of.items() if Address.ARM not in address} == {*OF_FLEET}
 
 
 def test_methods_that_can_tighten_are_pinned() -> None:
