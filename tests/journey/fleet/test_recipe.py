@@ -1,0 +1,133 @@
+"""Recipes over MQTT: the examples of the protocol in every codec, bounds, rights, hostile input."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.journey.client import Client
+from tests.journey.conftest import ClientMaker
+from tests.journey.running import RunningService
+
+CODECS = ("json", "msgpack", "protobuf")
+WELD: dict[str, Any] = {
+    "tool_configuration": {"tool_mass": 0.8},
+    "payload_information": {"payload_mass": 2.1},
+    "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2},
+}
+
+
+async def put(client: Client, name: str, items: dict[str, Any] | None = None, **params: Any) -> dict[str, Any]:
+    result: dict[str, Any] = (
+        await client.change("@all", "PutRecipe", {"name": name, "items": items or WELD, **params})
+    )["result"]
+    return result
+
+
+async def get(client: Client, name: str, **params: Any) -> dict[str, Any]:
+    result: dict[str, Any] = (await client.change("@all", "GetRecipe", {"name": name, **params}))["result"]
+    return result
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_recipe_is_put_read_listed_told_and_deleted(connect: ClientMaker, codec: str) -> None:
+    client = await connect("evt/@all/recipe", codec=codec)
+    name = f"weld-{codec}"
+    first = await put(client, name, models=["gen3_7dof"], if_version=0)
+    assert (first["version"], first["unchanged"], len(first["digest"])) == (1, False, 16)
+    told = await client.document("evt/@all/recipe", lambda each: each["details"]["name"] == name)
+    assert (told["arm"], told["event"], told["cause"], told["rev"]) == ("@all", "RECIPE_CHANGED", "put", 0)
+    assert told["details"] == {"name": name, "version": 1, "digest": first["digest"]}
+    assert (await put(client, name, models=["gen3_7dof"]))["unchanged"] is True
+    second = await put(client, name, {"gravity_vector": {"x": 0, "y": 0, "z": -9.81}}, if_version=1)
+    assert second["version"] == 2
+    found = await get(client, name, version=1)
+    assert found["items"] == WELD
+    assert (found["models"], found["versions"], found["by"]["user"]) == (["gen3_7dof"], [1, 2], "alice")
+    page = (await client.change("@all", "ListRecipes", {"prefix": name}))["result"]
+    assert [(one["name"], one["version"], one["arms"]) for one in page["recipes"]] == [(name, 2, 0)]
+    assert (await client.change("@all", "DeleteRecipe", {"name": name, "if_version": 2}))["result"] == {}
+    gone = await client.document("evt/@all/recipe", lambda each: each["cause"] == "deleted")
+    assert gone["details"]["version"] == 2
+    refused = await client.call("@all", "GetRecipe", {"name": name})
+    assert (refused["error"]["kind"], refused["error"]["name"]) == ("unknown_recipe", "ENTITY_NOT_FOUND")
+    assert (await put(client, name))["version"] == 3
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize(
+    ("params", "kind"),
+    [
+        ({"name": "we ld", "items": WELD}, "malformed"),
+        ({"items": WELD}, "malformed"),
+        ({"name": "x"}, "malformed"),
+        ({"name": "x", "items": WELD, "if_version": 1}, "revision_conflict"),
+        ({"name": "x", "items": {"gravity": {}}}, "unknown_field"),
+        ({"name": "x", "items": {"control_mode": {"control_mode": "IDLE"}}}, "unsupported_option"),
+        ({"name": "x", "items": {"twist_linear_soft_limit": {"IDLE": 0.2}}}, "mode_without_limit"),
+        ({"name": "x", "items": WELD, "note": "n" * 1_001}, "out_of_limits"),
+    ],
+)
+async def test_what_is_no_recipe_is_refused_in_every_codec(
+    connect: ClientMaker, codec: str, params: dict[str, Any], kind: str
+) -> None:
+    client = await connect(codec=codec)
+    reply = await client.call("@all", "PutRecipe", params)
+    assert (reply["ok"], reply["error"]["kind"]) == (False, kind)
+    assert reply["error"]["message"].startswith("params")
+    listed = (await client.change("@all", "ListRecipes", {"prefix": "x"}))["result"]
+    assert listed["recipes"] == []
+
+
+async def test_one_arm_or_a_group_has_no_recipes(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    for method, params in (("PutRecipe", {"name": "x", "items": WELD}), ("GetRecipe", {"name": "x"})):
+        reply = await client.call(arm, method, params)
+        assert (reply["error"]["kind"], "no single arm" in reply["error"]["message"]) == ("unsupported_option", True)
+
+
+async def test_options_that_mean_nothing_for_a_recipe_are_refused_by_name(connect: ClientMaker) -> None:
+    client = await connect()
+    for option in ({"valid_for_ms": 60_000}, {"when": "idle"}, {"if_rev": 1}, {"group": {"away": "skip"}}):
+        reply = await client.call("@all", "PutRecipe", {"name": "x", "items": WELD}, **option)
+        assert reply["error"]["kind"] == "unsupported_option", (option, reply)
+
+
+async def test_who_may_not_write_to_every_arm_keeps_no_recipe(connect: ClientMaker) -> None:
+    client = await connect(user="bob")
+    reply = await client.call("@all", "PutRecipe", {"name": "bobs", "items": WELD})
+    assert reply["error"]["kind"] == "not_permitted"
+    assert (await client.change("@all", "ListRecipes", {"prefix": "bobs"}))["result"]["recipes"] == []
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_long_recipe_is_kept_and_read(connect: ClientMaker, codec: str) -> None:
+    client = await connect(codec=codec)
+    joints = {f"joint_{number}": dict.fromkeys(_GAINS, 0.125) for number in range(480)}
+    await put(client, f"long-{codec}", {"joint_safety": {"joints": joints}})
+    assert (await get(client, f"long-{codec}"))["items"]["joint_safety"]["joints"] == joints
+
+
+_GAINS = ("soft_upper_limit", "soft_lower_limit", "k_position", "k_velocity")
+
+
+@pytest.fixture
+async def own(connect: ClientMaker, start_service: Any) -> tuple[RunningService, Client]:
+    """A service of the test's own, and a client of it."""
+    service = start_service("r1", "r2")
+    return service, await connect(to=service)
+
+
+async def test_recipes_are_there_after_a_restart_and_their_numbers_go_on(own: tuple[RunningService, Client]) -> None:
+    service, client = own
+    for mass in range(1, 103):
+        await put(client, "weld", {"payload_information": {"payload_mass": mass / 100}})
+    found = await get(client, "weld")
+    assert found["versions"] == list(range(3, 103))
+    service.restart()
+    assert await get(client, "weld") == found
+    reply = await client.call("@all", "GetRecipe", {"name": "weld", "version": 2})
+    assert reply["error"]["message"] == "recipe weld: version 2 is not there: 3 to 102 are. Nothing was changed."
+    assert (await put(client, "weld"))["version"] == 103
+    events = (await client.change("@all", "GetEvents", {"after_seq": 100}))["result"]["events"]
+    assert [json.loads(json.dumps(one))["details"]["version"] for one in events] == [101, 102, 103]
