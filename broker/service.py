@@ -105,7 +105,6 @@ class Service:
         self._outbox = Outbox(self._link, loop, self._counters, clock.monotonic)
         self._ledger = ledger = ledger_of(settings, store, loaded, clock, self._outbox, topics, self._counters)
         self.fleet_events = FleetEvents(ledger, fleet_stream(loaded.arms))
-        self.recipes = recipes = RecipeBook(ledger, self.fleet_events, loaded)
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
         self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
@@ -114,14 +113,17 @@ class Service:
         self._fences = Fences(ledger, accept=accept_lost)
         self._reconciler = reconciler_of(ledger, settler, queues, announcer, self._fences, self._release, loaded.arms)
         settler.endings.on_foreign, self._bus = self._drift.look, self._bus_of(counters)
-        self._fleet = Fleet(
-            settings, ledger.notices.handles, clock.now_us(), self._bus, loaded.meta, recipes.shelf, recipes.applied
-        )
+        self.recipes, self._fleet = self._recipes_and_fleet()
         self.sessions = self._fleet.sessions
         self._access = access_of(ledger, self.sessions, settler.parking, announcer.factsheet, self._release)
         self._authorities, self._readback = self._access.authorities, self._readback_of()
         self._stage_1, self._fleet_change = self._acceptance(), FleetChange(self._parts())
         self.reading, self._end_traces = self._reading(), trace_to_collector(settings, ledger, replies, clock)
+
+    def _recipes_and_fleet(self) -> tuple[RecipeBook, Fleet]:
+        recipes, meta = RecipeBook(self._ledger, self.fleet_events, self._loaded), self._loaded.meta
+        handles, now_us = self._ledger.notices.handles, self._clock.now_us()
+        return recipes, Fleet(self._settings, handles, now_us, self._bus, meta, recipes.shelf, recipes.applied)
 
     def _bus_of(self, counters: Counters) -> MqttDeviceBus:
         make_link = partial(self._make_link, bus_config(self._link_config(), self._topics))
