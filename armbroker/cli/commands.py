@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, completion, devices, doctor_command, health, screens
-from armbroker.cli import limits as limits_files
-from armbroker.cli import store as store_files
+from armbroker.cli import acl, audit, certs, completion, devices, doctor_command, health, limits, policy, screens, store
 from armbroker.cli.options import (
     AsJson,
     CaFile,
@@ -395,6 +393,7 @@ app.command(short_help="Serve a page of the fleet: armbroker web", help=screens.
 app.command(short_help="Show the fleet in the terminal: armbroker top", help=screens.TOP_HELP)(screens.top)
 app.command(name="health", short_help=health.SHORT, help=health.TEXT)(health.health)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
-app.add_typer(store_files.app, name="store", short_help="Work on a store at rest: armbroker store --help")
+app.add_typer(store.app, name="store", short_help="Work on a store at rest: armbroker store --help")
+app.add_typer(policy.app, name="policy", short_help="Rules that writes need: armbroker policy --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
-app.add_typer(limits_files.app, name="limits", short_help="Joint limits in files: armbroker limits --help")
+app.add_typer(limits.app, name="limits", short_help="Joint limits in files: armbroker limits --help")

@@ -14,7 +14,9 @@ from handlers.policy.words import needs_second, not_permitted, refusal_of
 from handlers.rpc.outcome import Outcome
 from handlers.rpc.request import Request
 from handlers.rpc.row import Access, Rpc
+from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
+from schema.arms import Verb
 from schema.errors import BrokerError
 
 OURS = "@"
@@ -92,7 +94,8 @@ class Policing:
             return None
         needs = tuple(
             need_of(
-                state, part.slot, part.wanted, unchanged=part.unchanged, references=references_of(state, part.slot)
+                state.arm, part.slot, part.wanted, references_of(state, part.slot), joints=limits_of(state).joints,
+                resets=part.verb is Verb.RESET, unchanged=part.unchanged,
             )
             for part in job.parts
         )  # fmt: skip

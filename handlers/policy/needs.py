@@ -10,7 +10,8 @@ from handlers.policy.rights import PolicyRight
 from handlers.rpc.outcome import Outcome, Proposal, Restoration
 from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
-from schema.arms import Slot
+from limits.stack.joints import ArmJoints
+from schema.arms import Slot, Verb
 from schema.items import ITEMS, ConfigItem, slot_path
 from schema.messages import Message
 
@@ -47,19 +48,32 @@ def references_of(state: ArmState, slot: Slot) -> tuple[Message, ...]:
 
 
 def need_of(
-    state: ArmState, slot: Slot, value: Message | None, *, unchanged: bool = False, references: tuple[Message, ...]
+    arm: str,
+    slot: Slot,
+    value: Message | None,
+    references: Iterable[Message],
+    *,
+    joints: ArmJoints | None = None,
+    resets: bool = False,
+    unchanged: bool = False,
 ) -> Need:
-    """What the change of a slot to a value (None: not known beforehand) needs."""
-    item, path = ITEMS[slot[0]], slot_path(slot)
-    if unchanged or (value is not None and _tightens(item, value, references)):
-        return Need(PolicyRight.TIGHTEN, state.arm, item.key, path)
+    """What the change of a slot needs.
+
+    Args:
+        arm: its arm.
+        slot: the slot.
+        value: what is to be in force; None: not known beforehand.
+        references: what is at or looser than what tightens; none: nothing is known of the slot.
+        joints: those of the arm, where they are known.
+        resets: whether it goes back to what the arm came with: that loosens, whatever it is.
+        unchanged: whether the slot has the value.
+    """
+    item, path, references = ITEMS[slot[0]], slot_path(slot), tuple(references)
+    if unchanged or (value is not None and not resets and _tightens(item, value, references)):
+        return Need(PolicyRight.TIGHTEN, arm, item.key, path)
     if value is None:
-        return Need(PolicyRight.LOOSEN, state.arm, item.key, path, unknown=quantities_of(item))
-    return Need(PolicyRight.LOOSEN, state.arm, item.key, path, _numbers(state, item, value, references))
-
-
-def _numbers(state: ArmState, item: ConfigItem, value: Message, references: tuple[Message, ...]) -> tuple[Number, ...]:
-    return tuple(bounded(item, value, references, limits_of(state).joints))
+        return Need(PolicyRight.LOOSEN, arm, item.key, path, unknown=quantities_of(item))
+    return Need(PolicyRight.LOOSEN, arm, item.key, path, tuple(bounded(item, value, references, joints)))
 
 
 def _tightens(item: ConfigItem, value: Message, references: tuple[Message, ...]) -> bool:
@@ -71,18 +85,18 @@ def needs_of(state: ArmState, outcome: Outcome, references: References = referen
     if isinstance(outcome, Proposal):
         if outcome.slot[0] == "control_mode":
             return ()
-        held = references(state, outcome.slot)
-        return (need_of(state, outcome.slot, outcome.value, unchanged=outcome.unchanged, references=held),)
+        return (
+            need_of(
+                state.arm, outcome.slot, outcome.value, references(state, outcome.slot), joints=limits_of(state).joints,
+                resets=outcome.verb is Verb.RESET, unchanged=outcome.unchanged,
+            ),
+        )  # fmt: skip
     if isinstance(outcome, Restoration):
-        return tuple(_restored(state, outcome.slots, references))
+        return tuple(
+            need_of(
+                state.arm, slot, step_of(state, ITEMS[slot[0]], slot).value, references(state, slot),
+                joints=limits_of(state).joints, resets=True,
+            )
+            for slot in outcome.slots
+        )  # fmt: skip
     return ()
-
-
-def _restored(state: ArmState, slots: Iterable[Slot], references: References) -> Iterable[Need]:
-    """A return to what the arm came with loosens, whatever it is."""
-    for slot in slots:
-        item = ITEMS[slot[0]]
-        value = step_of(state, item, slot).value
-        numbers = () if value is None else _numbers(state, item, value, references(state, slot))
-        unknown = quantities_of(item) if value is None else frozenset()
-        yield Need(PolicyRight.LOOSEN, state.arm, item.key, slot_path(slot), numbers, unknown)

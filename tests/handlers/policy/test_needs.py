@@ -96,6 +96,13 @@ def test_of_a_reset_the_numbers_are_not_known() -> None:
     assert need.unknown == {"twist_linear"}
 
 
+def test_a_reset_whose_value_is_known_loosens_all_the_same() -> None:
+    state = arm_with(0.2, 0.2)
+    (need,) = needs_of(state, Proposal(TWIST, Verb.RESET, twist(0.1), loosening=False))
+    assert need.right is PolicyRight.LOOSEN
+    assert [number.value for number in need.numbers] == [0.1]
+
+
 def test_restore_factory_loosens_every_slot() -> None:
     state = arm()
     slots = factory_slots(state)
