@@ -69,6 +69,32 @@ def test_everything_is_told_with_lines(tmp_path: Path) -> None:
         assert fault.startswith(start)
 
 
+def test_the_policy_is_looked_at_with_the_settings(tmp_path: Path) -> None:
+    path, rules = tmp_path / "fleet.toml", tmp_path / "policy.toml"
+    path.write_text('[policy]\nfile = "policy.toml"\n[[arm]]\nid = "r1"\nmodel = "gen3_7dof"\ngroups = ["cell-4"]\n')
+    with pytest.raises(SettingsError, match=rf"{rules}: No such file or directory"):
+        read_fleet(path, NOW_US, {})
+    rule = '[[rule]]\nname = "a"\nroles = ["*"]\nallow = ["hold"]\n'
+    rules.write_text(f'{rule}groups = ["cell-4", "cell-5"]\n')
+    checked = read_fleet(path, NOW_US, {})
+    assert checked.policy is not None
+    assert [rule.arms for rule in checked.policy.rules] == [frozenset({"r1"})]
+    assert checked.doubts[-1] == (f"{rules}:5: rule \"a\": groups: no group 'cell-5'; did you mean 'cell-4'?")
+    path.write_text(path.read_text().replace("gen3_7dof", "gen4"))
+    rules.write_text(f"{rule}speed = 1\n")
+    with pytest.raises(SettingsError) as caught:
+        read_fleet(path, NOW_US, {})
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f"{path}:5: arm r1: model: 'gen4'")
+    assert second.startswith(f'{rules}:5: rule "a": speed: no such setting')
+
+
+def test_without_a_policy_nothing_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text('[[arm]]\nid = "r1"\nmodel = "gen3_7dof"\n')
+    assert read_fleet(path, NOW_US, {}).policy is None
+
+
 def test_the_files_are_kept_as_they_were_read(tmp_path: Path) -> None:
     name = urdf(tmp_path / "gen3.urdf")
     path = tmp_path / "fleet.toml"
