@@ -29,7 +29,7 @@ items = ["twist_linear_soft_limit", "joint_limits"]
 allow = ["loosen"]
 ceilings = { twist_linear = 0.25 }
 """
-MODE = {"control_mode": "CARTESIAN_JOYSTICK"}
+MODE: dict[str, object] = {"control_mode": "CARTESIAN_JOYSTICK"}
 TWIST = "SetTwistLinearSoftLimit"
 
 
