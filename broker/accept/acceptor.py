@@ -33,10 +33,9 @@ from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
-from handlers.methods.authority import checked
 from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
-from handlers.rpc.row import Access, Address
+from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
 from schema.arms import FLEET
 from schema.codecs.times import format_time
@@ -207,9 +206,7 @@ class Acceptor:
         if self._settler.policing.policy is not None:
             self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
         outcome = rpc.decide(stream.state, request)
-        if rpc.access is Access.WRITE and arrival.envelope.dry_run:
-            outcome = checked(stream.state, rpc, outcome)
-        self._done(arrival, stream, self._orders.of_fleet(stream, request, outcome))
+        self._done(arrival, stream, self._orders.of_fleet(stream, rpc, request, outcome))
         return True
 
     def _repeated(self, arrival: Arrival) -> bool:

@@ -10,15 +10,17 @@ from broker.store.rows import PastChange
 from handlers.compare.blame import ADOPTED, Claim, claim_document, claims
 from handlers.compare.comparison import Compared, Side, compare, comparison_document
 from handlers.compare.views import values_of
-from handlers.methods.recipes import found_recipe
+from handlers.methods.recipes import of_source
 from handlers.rpc.outcome import Answer, BlameQuery, DiffQuery
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant, check_read
-from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source
+from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import Stamp
+from schema.arms import Slot
 from schema.codecs.items_form import VALUE_SLOTS
 from schema.errors import BrokerError
+from schema.messages import Message
 from schema.nearest import did_you_mean
 
 
@@ -53,13 +55,26 @@ class Comparisons:
         target = self._side(session, request, query.target, query, "params.to")
         return compare(base, target, query.slots, session.state.resolution_rad)
 
+    def values(self, request: Request, source: ViewSource | RevisionSource, path: str) -> Mapping[Slot, Message]:
+        """The values of a named arm, as it is or was.
+
+        Raises:
+            BrokerError: unknown_arm, not_permitted, arm_not_read, out_of_limits, internal.
+        """
+        state = self._named(request, source.arm, path)
+        if isinstance(source, ViewSource):
+            return values_of(state, source.view)
+        try:
+            return self._past.at(state, source.rev, VALUE_SLOTS, f"{path}.rev")
+        except RowDamagedError as error:
+            raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
+
     def _side(self, session: ArmSession, request: Request, source: Source, query: DiffQuery, path: str) -> Side:
         """The values of a source."""
         if isinstance(source, LiteralSource):
             return Side(source.values, partial=True)
         if isinstance(source, RecipeSource):
-            named: dict[str, object] = {"recipe": source.name} | ({"version": source.version} if source.version else {})
-            return Side(found_recipe(session.state.recipes, named, "recipe").values, partial=True)
+            return Side(of_source(session.state.recipes, source).values, partial=True)
         state = self._arm(session, request, source.arm, path)
         if isinstance(source, RevisionSource):
             return Side(self._past.at(state, source.rev, query.slots or VALUE_SLOTS, f"{path}.rev"))
@@ -67,8 +82,9 @@ class Comparisons:
 
     def _arm(self, session: ArmSession, request: Request, arm: str, path: str) -> ArmState:
         """The state of the arm that a source names, else of the one addressed."""
-        if arm in ("", session.arm):
-            return session.state
+        return session.state if arm in ("", session.arm) else self._named(request, arm, path)
+
+    def _named(self, request: Request, arm: str, path: str) -> ArmState:
         check_read(arm, request.user, self._grant_of(request.user))
         found = self._sessions.get(arm)
         if found is None:

@@ -17,6 +17,8 @@ from broker.settle.authority import Authorities
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
 from devices.adapter import ArmRefusedError, FaultyArm
+from handlers.methods.authority import checked
+from handlers.methods.recipes import put_values
 from handlers.rpc.outcome import (
     Answer,
     ArmOrder,
@@ -33,10 +35,12 @@ from handlers.rpc.outcome import (
     OpenHandle,
     Outcome,
     RecipeDeletion,
+    RecipeDraft,
     RecipePut,
     ReleaseOrder,
 )
 from handlers.rpc.request import Request
+from handlers.rpc.row import Access, Rpc
 from schema.arms import Fault
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
@@ -111,12 +115,17 @@ class Orders:
             case _:
                 raise TypeError(type(order).__name__)
 
-    def of_fleet(self, stream: Stream, request: Request, order: Outcome) -> Answer:
-        """Do what is ordered of the fleet itself, and the answer.
+    def of_fleet(self, stream: Stream, rpc: Rpc, request: Request, order: Outcome) -> Answer:
+        """Do what is ordered of the fleet itself, but for a dry run, and the answer.
 
         Raises:
-            BrokerError: internal: what is asked for is damaged.
+            BrokerError: internal: what is asked for is damaged; why the values of an arm cannot be a recipe.
         """
+        if isinstance(order, RecipeDraft):
+            values = self._comparisons.values(request, order.source, "params.from")
+            order = put_values(stream.state, request, values)
+        if request.envelope.dry_run and rpc.access is Access.WRITE:
+            order = checked(stream.state, rpc, order)
         match order:
             case Answer():
                 return order

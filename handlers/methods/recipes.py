@@ -6,16 +6,19 @@ from typing import Any
 
 import msgspec
 
-from handlers.rpc.outcome import Answer, RecipeDeletion, RecipePut
+from handlers.compare.sources import read_source
+from handlers.rpc.outcome import Answer, RecipeDeletion, RecipeDraft, RecipePut
 from handlers.rpc.plain_params import integer, known_only, plain_params, text
 from handlers.rpc.request import Request
+from handlers.rpc.source import LiteralSource, RecipeSource, Source
 from handlers.state.arm_state import ArmState
 from handlers.state.recipes import Recipe, Shelf
 from handlers.state.refusals import NOTHING_CHANGED
-from schema.arms import Slot
+from schema.arms import FLEET, Slot
 from schema.codecs.canonical import canonical, digest_of
 from schema.codecs.items_form import given_items, read_items
 from schema.codecs.times import format_time
+from schema.envelope import View
 from schema.errors import BrokerError
 from schema.messages import Message
 from schema.nearest import did_you_mean
@@ -40,17 +43,35 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 Params = Mapping[str, object]
 
 
-def put_recipe(state: ArmState, request: Request) -> RecipePut:
+def put_recipe(state: ArmState, request: Request) -> RecipePut | RecipeDraft:
     """PutRecipe: the next version of a recipe, unless its values and models are those of the present one.
 
     Raises:
-        BrokerError: unknown_field, malformed, unknown_enum, mode_without_limit, not_finite, out_of_limits, too_large,
-            revision_conflict, no_room.
+        BrokerError: as `put_values`; unknown_field, unknown_enum, mode_without_limit, not_finite, unknown_recipe.
+    """
+    params = plain_params(request)
+    known_only(params, ("name", "items", "from", "models", "note", "if_version"))
+    if ("items" in params) == ("from" in params):
+        raise BrokerError("malformed", f"params: one of items and from is needed. {NOTHING_CHANGED}")
+    source = _source(params)
+    if isinstance(source, LiteralSource):
+        return put_values(state, request, source.values)
+    if isinstance(source, RecipeSource):
+        return put_values(state, request, of_source(state.recipes, source).values)
+    if not source.arm:
+        raise BrokerError("malformed", f"params.from.arm: the arm is needed, {FLEET} is none. {NOTHING_CHANGED}")
+    return RecipeDraft(source)
+
+
+def put_values(state: ArmState, request: Request, values: Mapping[Slot, Message]) -> RecipePut:
+    """PutRecipe of these values.
+
+    Raises:
+        BrokerError: malformed, out_of_limits, too_large, revision_conflict, no_room.
     """
     params, shelf = plain_params(request), state.recipes
-    known_only(params, ("name", "items", "from", "models", "note", "if_version"))
     name = name_of(params)
-    document = {"items": given_items(_values(params)), "models": _models(params)}
+    document = {"items": given_items(dict(values)), "models": _models(params)}
     note, body = _note(params), canonical(document)
     size = max(len(body), len(msgspec.json.encode(document)))
     if size > BODY_MOST:
@@ -162,11 +183,21 @@ def _check_version(shelf: Shelf, name: str, params: Params) -> None:
         raise BrokerError("revision_conflict", f"params.if_version: {wanted}, {there}. {NOTHING_CHANGED}")
 
 
-def _values(params: Params) -> dict[Slot, Message]:
-    """The values of a new version."""
-    if ("items" in params) == ("from" in params):
-        raise BrokerError("malformed", f"params: one of items and from is needed. {NOTHING_CHANGED}")
-    return read_items(params["items"], "params.items")
+def of_source(shelf: Shelf, source: RecipeSource) -> Recipe:
+    """The recipe that a source names.
+
+    Raises:
+        BrokerError: malformed, unknown_recipe.
+    """
+    named: dict[str, object] = {"recipe": source.name}
+    return found_recipe(shelf, named | ({"version": source.version} if source.version else {}), "recipe")
+
+
+def _source(params: Params) -> Source:
+    """Where the values of a new version come from; of an arm what is desired without overrides, unless told."""
+    if "from" in params:
+        return read_source(params["from"], "params.from", View.GROUND)
+    return LiteralSource(read_items(params["items"], "params.items"))
 
 
 def _models(params: Params) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.rpc.source import Source
+from handlers.rpc.source import RevisionSource, Source, ViewSource
 from handlers.state.recipes import Recipe
 from schema.arms import Authority, Fault, Slot, Verb
 from schema.envelope import Stage, Warned
@@ -139,6 +139,12 @@ class RecipePut(msgspec.Struct, frozen=True, gc=False):
     unchanged: bool = False
 
 
+class RecipeDraft(msgspec.Struct, frozen=True, gc=False):
+    """A new version of a recipe whose values are those of an arm, which have to be looked up."""
+
+    source: ViewSource | RevisionSource
+
+
 class RecipeDeletion(msgspec.Struct, frozen=True, gc=False):
     """Take a recipe off the list, whose present version this is."""
 
@@ -165,4 +171,5 @@ Outcome = (
     | Restoration
     | AccessOrder
     | RecipeOrder
+    | RecipeDraft
 )

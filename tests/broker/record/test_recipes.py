@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from broker.service import Service
 from broker.store.meta_keys import RECIPE_FLOOR, RECIPE_TOP
 from handlers.state.recipes import Applied, Recipe
+from schema.arms import Fault
 from schema.envelope import Author
 from tests.broker.test_damaged_rows import alter
 from tests.virtual_plant import Plant, play, run
@@ -142,6 +144,45 @@ def test_what_an_arm_had_last_is_kept_over_starts_deletions_and_a_new_name(tmp_p
             assert plant.session("new").state.applied is None
             assert plant.service.recipes.shelf.find("weld", 1) is None
             assert (await put(plant))["result"]["version"] == 2
+
+    run(whole)
+
+
+def test_the_values_of_an_arm_are_kept_as_it_is_or_was_but_never_its_mode(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", "SetPayloadInformation", {"payload_mass": 2.0})
+        await plant.call("r1", "SetPayloadInformation", {"payload_mass": 1.0})
+        rev = plant.session().state.rev
+        for source, mass in (
+            ({"arm": "r1"}, 1.0), ({"arm": "r1", "view": "reported"}, 1.0), ({"arm": "r1", "rev": rev - 1}, 2.0),
+            ({"arm": "r2", "view": "desired"}, 0.0), ({"recipe": "from"}, 0.0),
+        ):  # fmt: skip
+            reply = await plant.call("@all", "PutRecipe", {"name": "from", "from": source})
+            assert reply["ok"], reply
+            items = (await ask(plant, "GetRecipe", name="from"))["items"]
+            assert (items["payload_information"]["payload_mass"], "control_mode" in items) == (mass, False)
+            assert len(items) == 14
+        assert reply["result"]["unchanged"]
+        for source, kind in (
+            ({"arm": "r3"}, "unknown_arm"), ({"arm": "r1", "rev": 99}, "out_of_limits"), ({}, "malformed"),
+        ):  # fmt: skip
+            refused = await plant.call("@all", "PutRecipe", {"name": "from", "from": source})
+            assert refused["error"]["kind"] == kind
+            dry = await plant.call("@all", "PutRecipe", {"name": "from", "from": source}, dry_run=True)
+            assert dry["error"] == refused["error"]
+        assert (await ask(plant, "GetRecipe", name="from"))["versions"] == [1, 2, 3]
+
+    play(tmp_path, scenario)
+
+
+def test_an_arm_that_was_never_read_has_no_values_to_keep(tmp_path: Path) -> None:
+    async def whole() -> None:
+        def absent(service: Service) -> None:
+            service.sessions["r2"].adapter.inject(Fault("offline"))  # type: ignore[attr-defined]  # it is simulated
+
+        async with Plant(tmp_path, prepare=absent) as plant:
+            refused = await plant.call("@all", "PutRecipe", {"name": "from", "from": {"arm": "r2"}})
+            assert refused["error"]["kind"] == "arm_not_read"
 
     run(whole)
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from handlers.methods import recipes
-from handlers.rpc.outcome import Answer, RecipeDeletion, RecipePut
+from handlers.rpc.outcome import Answer, RecipeDeletion, RecipeDraft, RecipePut
+from handlers.rpc.source import RevisionSource, ViewSource
 from handlers.state.arm_state import ArmState
 from handlers.state.recipes import Shelf
-from schema.envelope import Author
+from schema.envelope import Author, View
 from schema.errors import BrokerError
 from tests.handlers.builders import request
 
@@ -24,7 +25,9 @@ def fleet() -> ArmState:
 
 def put(state: ArmState, **params: Any) -> RecipePut:
     """What is decided, and done."""
-    order = recipes.put_recipe(state, request("PutRecipe", FULL | params))
+    named = {"from": params["from"], "name": "weld"} if "from" in params else FULL
+    order = recipes.put_recipe(state, request("PutRecipe", named | params))
+    assert isinstance(order, RecipePut)
     if not order.unchanged:
         state.recipes.put(order.recipe)
     return order
@@ -98,6 +101,7 @@ def test_what_equals_the_head_is_no_new_version() -> None:
         ({"name": "weld\n"}, "malformed", "is no name of a recipe"),
         ({"nam": "weld"}, "unknown_field", "params.'nam': no such field"),
         ({"from": {"items": ITEMS}}, "malformed", "params: one of items and from is needed"),
+        ({"items": None}, "malformed", "params.items: null is given"),
         ({"items": {"control_mode": {}}}, "unsupported_option", "params.items.control_mode: "),
         ({"items": {"gravity": {}}}, "unknown_field", "params.items.gravity: "),
         ({"items": {"payload_information": {"payload_mass": float("nan")}}}, "not_finite", "payload_mass"),
@@ -120,8 +124,39 @@ def test_what_is_no_recipe_is_refused(params: dict[str, Any], kind: str, words: 
     assert state.recipes.names == []
 
 
-def test_one_of_items_and_a_source_is_needed() -> None:
-    assert refused(recipes.put_recipe, fleet(), {"name": "weld"})[0] == "malformed"
+@pytest.mark.parametrize(
+    ("params", "kind", "words"),
+    [
+        ({}, "malformed", "params: one of items and from is needed"),
+        ({"from": "r12"}, "malformed", "params.from: an object is needed"),
+        ({"from": {}}, "malformed", "params.from.arm: the arm is needed, @all is none"),
+        ({"from": {"view": "reported"}}, "malformed", "params.from.arm: the arm is needed, @all is none"),
+        ({"from": {"rev": 3}}, "malformed", "params.from.arm: the arm is needed, @all is none"),
+        ({"from": {"arm": "r12", "view": "best"}}, "unknown_enum", "params.from.view: 'best' is no view"),
+        ({"from": {"items": {"control_mode": {}}}}, "unsupported_option", "params.from.items.control_mode: "),
+        ({"from": {"recipe": "glue"}}, "unknown_recipe", "no recipe glue"),
+        ({"from": {"recipe": "glue", "version": 2}}, "unknown_recipe", "no recipe glue"),
+    ],
+)
+def test_a_source_that_is_none_is_refused(params: dict[str, Any], kind: str, words: str) -> None:
+    found = refused(recipes.put_recipe, fleet(), {"name": "weld"} | params)
+    assert (found[0], words in found[1]) == (kind, True), found
+
+
+def test_values_come_from_the_request_from_a_recipe_or_from_an_arm() -> None:
+    state = fleet()
+    assert put(state, **{"from": {"items": ITEMS}}).recipe.key == ("weld", 1)
+    put(state, items={"gravity_vector": {}})
+    copy = put(state, name="copy", **{"from": {"recipe": "weld", "version": 1}}).recipe
+    assert (copy.key, copy.body) == (("copy", 1), state.recipes.find("weld", 1).body)  # type: ignore[union-attr]
+    assert put(state, name="head", **{"from": {"recipe": "weld"}}).recipe.body != copy.body
+    for source, meant in (
+        ({"arm": "r12"}, ViewSource("r12", View.GROUND)),
+        ({"arm": "r12", "view": "reported"}, ViewSource("r12", View.REPORTED)),
+        ({"arm": "r12", "rev": 3}, RevisionSource("r12", 3)),
+    ):
+        asked = request("PutRecipe", {"name": "weld", "from": source})
+        assert recipes.put_recipe(state, asked) == RecipeDraft(meant)
 
 
 def test_another_version_than_the_one_that_is_known_stays() -> None:

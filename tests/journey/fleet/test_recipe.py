@@ -55,6 +55,20 @@ async def test_a_recipe_is_put_read_listed_told_and_deleted(connect: ClientMaker
 
 
 @pytest.mark.parametrize("codec", CODECS)
+async def test_the_example_of_the_protocol(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(codec=codec)
+    name = f"weld-from-{codec}"
+    await put(client, name, {"gravity_vector": {}})
+    await put(client, name)
+    params = {"name": name, "models": ["gen3_7dof"], "if_version": 2, "from": {"arm": arm}}
+    reply = await client.change("@all", "PutRecipe", params, id="30")
+    assert (reply["id"], reply["stage"], reply["final"], reply["rev"]) == ("30", "stored", True, 0)
+    assert {**reply["result"], "digest": ""} == {"name": name, "version": 3, "digest": "", "unchanged": False}
+    again = await client.change("@all", "PutRecipe", params, id="30")
+    assert (again["duplicate"], again["result"]) == (True, reply["result"])
+
+
+@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(
     ("params", "kind"),
     [
