@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from broker import self_description
@@ -102,6 +103,7 @@ def settler_of(settings: Settings, ledger: Ledger, replies: Replies, queues: Que
     settler = Settler(
         ledger=ledger, replies=replies, documents=ledger.documents, queues=queues, loop=asyncio.get_running_loop(),
         pending_max_age_us=settings.arm_defaults.pending_max_age_us,
+        idle_for_s=settings.arm_defaults.idle_for_us / 1e6,
     )  # fmt: skip
     settler.policing.follow(load_policy(settings))
     return settler
@@ -138,8 +140,9 @@ def reconciler_of(
     adoption.serials.update((row.serial, row.arm) for row in known if row.serial)
     reconciler = Reconciler(
         ledger=ledger, endings=settler.endings, documents=ledger.documents, queues=queues,
-        loop=asyncio.get_running_loop(), release=release, adoption=adoption,
+        loop=asyncio.get_running_loop(), release=release, adoption=adoption, idle=settler.idle,
     )  # fmt: skip
+    settler.idle.read = partial(reconciler.contact_soon, why="changes wait until it is idle", connect=False)
     settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
     settler.endings.describe = announcer.factsheet
     return reconciler

@@ -108,6 +108,7 @@ class FleetChange:
             parts.fleet.allow(session, after[session.arm])
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
             parts.drift.look(session)
+        parts.settler.idle.follow_settings(new.arm_defaults.idle_for_us / 1e6, self._sessions)
         parts.fleet.close_unused({arm.adapter for arm in after.values()})
         parts.announcer.follow(new, checked.policy)
         return msgspec.structs.replace(new, arm=tuple(after.values()))

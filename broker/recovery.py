@@ -131,6 +131,8 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         "cmd_seq": row.cmd_seq, "committed": True, "recovered": True, "again": True, "resumed": begun,
         "terms": row.terms,
     }  # fmt: skip
+    if row.terms is not None and row.terms.when_idle:
+        known["confirmed"] = row.state == ChangeState.ACCEPTED
     job: ChangeJob
     if row.warnings:
         known["warnings"] = _warnings(row.warnings)

@@ -3,7 +3,7 @@
 import msgspec
 
 from broker.accept.arrival import Arrival
-from broker.accept.waiting import AHEAD_US, deadline_us
+from broker.accept.waiting import AHEAD_US, IDLE_TTL_MS, deadline_us
 from broker.clock import OK, Clock
 from broker.settings import Users
 from handlers.rpc.outcome import Proposal, Restoration
@@ -41,7 +41,7 @@ def place_in_time(arrival: Arrival, users: Users, clock: Clock) -> None:
         return
     rpc, ttl_ms = arrival.rpc, arrival.envelope.ttl_ms
     if ttl_ms is None and rpc is not None:
-        ttl_ms = rpc.ttl_ms
+        ttl_ms = IDLE_TTL_MS if arrival.envelope.when else rpc.ttl_ms
     longest_us = ttl_ms * _MILLI if ttl_ms else LONGEST_TTL_US
     for age_us in (at_us - issued_us, at_us - lead_us - issued_us):
         if -AHEAD_US <= age_us <= longest_us:

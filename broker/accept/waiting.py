@@ -13,6 +13,8 @@ AHEAD_US = 5_000_000
 """How far issued_at may lie ahead of the service."""
 YOUNG_S = 1.0
 """Of a request that waited for no longer nobody asks how old it is."""
+IDLE_TTL_MS = 28_800_000
+"""Time to live of a change that waits until its arm is idle and names none."""
 CONTROL_MODE = "control_mode"
 _AUTHORITIES = tuple(Authority)
 _MILLI = 1_000
@@ -37,7 +39,9 @@ def deadline_us(arrival: Arrival, users: Users) -> int:
         return _after(arrival, received_us, expiry_s * 1000)
     ttl_ms = envelope.ttl_ms or (rpc.ttl_ms if rpc is not None else 0)
     if not ttl_ms:
-        return 0
+        if not envelope.when:
+            return 0
+        ttl_ms = IDLE_TTL_MS
     return _after(arrival, received_us if issued_us is None else issued_us, ttl_ms)
 
 
@@ -79,6 +83,8 @@ def _judge(arrival: Arrival, users: Users, longest_s: float) -> None:
         return
     issued_us, expiry_s = _issued_us(arrival, users), message.expiry_s
     ttl_ms = envelope.ttl_ms or (arrival.rpc.ttl_ms if arrival.rpc is not None else 0)
+    if not ttl_ms and envelope.when:
+        ttl_ms = IDLE_TTL_MS
     if issued_us is not None:
         known_s = (arrival.at_us - issued_us) / _MICRO
         if not ttl_ms and expiry_s is None and known_s > longest_s:

@@ -12,7 +12,7 @@ from handlers.rpc.outcome import Proposal
 from handlers.rpc.request import Request
 from handlers.state.provenance import NOBODY, Setter
 from schema.arms import Slot, Verb
-from schema.envelope import Author, Stage, Wait, Warned
+from schema.envelope import Author, Stage, Wait, Warned, When
 from schema.items import ITEMS, ConfigItem
 from schema.messages import Message
 
@@ -138,6 +138,11 @@ class ChangeJob:
     """What an earlier run may have written before it to the same slot, oldest first, and who set it."""
 
     @property
+    def idles(self) -> bool:
+        """Whether it waits until its arm is idle, unless somebody confirmed it."""
+        return self.terms is not None and self.terms.when_idle and not self.confirmed
+
+    @property
     def places(self) -> tuple[Slot, ...]:
         """The slots that it changes."""
         return (self.slot,)
@@ -188,11 +193,15 @@ class ForwardJob:
     connection: str
 
 
+WHEN_IDLE = Terms(when_idle=True)
+
+
 def common_of(request: Request, *, n: int, request_n: int, expires: float) -> dict[str, Any]:
     """What a change has of its request, whatever it changes."""
     return {
         "n": n, "request_n": request_n, "rev": 0, "author": request.author, "request_id": request.request_id,
         "method": request.method, "reason": request.envelope.reason, "expires": expires, "at_us": request.at_us,
+        "terms": WHEN_IDLE if request.envelope.when is When.IDLE else None,
     }  # fmt: skip
 
 
@@ -203,6 +212,7 @@ def job_of(request: Request, outcome: Proposal, *, n: int, request_n: int, expir
         wanted=outcome.value, loosening=outcome.loosening, unchanged=outcome.unchanged, author=request.author,
         request_id=request.request_id, method=request.method, reason=request.envelope.reason, expires=expires,
         at_us=request.at_us, warnings=outcome.warnings, named=outcome.named,
+        terms=WHEN_IDLE if request.envelope.when is When.IDLE else None,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def items_schema(catalogue: Catalogue) -> Schema:
 def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """The documents below `state/`, by name."""
     pending = record(
-        {"rev": whole(), "item": TEXT, "slot": TEXT, "since": TIME, "state": TEXT, "why": TEXT},
+        {"rev": whole(), "item": TEXT, "slot": TEXT, "since": TIME, "state": TEXT, "when": one_of("idle"), "why": TEXT},
         ("rev", "item", "since", "state"),
     )
     hold = {"type": "object"}

@@ -48,6 +48,8 @@ def _config(session: ArmSession) -> dict[str, Any]:
             entry["items"] = [slot_path(slot) for slot in job.places]
         entry["since"] = format_time(job.at_us)
         entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
+        if job.idles:
+            entry["when"] = "idle"
         if job.why:
             entry["why"] = job.why
         pending.append(entry)

@@ -48,6 +48,8 @@ class Endings:
         """Publishes the factsheet of an arm; set by the composition root."""
         self.end_batch: Callable[[ArmSession, BatchJob], None] = lambda *_: None
         """Ends a batch of which all slots are over; set by the settler."""
+        self.on_mode: Callable[[ArmSession], None] = lambda _: None
+        """What to do after a control mode was read; set by the composition root."""
         self.on_foreign: Callable[[ArmSession], None] = lambda _: None
         """What to do after another writer changed something; set by the composition root."""
 
@@ -58,6 +60,7 @@ class Endings:
         state.read_at_us = self._ledger.clock.now_us()
         if slot[0] == MODE_KEY:
             state.mode_seen_at_us = state.read_at_us
+            self.on_mode(session)
 
     def took_effect(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
         """The arm holds the value, rounded or clamped at most."""

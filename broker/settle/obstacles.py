@@ -7,6 +7,7 @@ from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
+from broker.settle.idle import WAITS, IdleWatch
 from broker.settle.policing import Policing
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
@@ -14,6 +15,7 @@ from handlers.items.verbs import absence
 from handlers.methods.authority import barring, below_control, held_by
 from handlers.methods.pending import waiting_warnings
 from handlers.state.refusals import NOTHING_CHANGED, held_arm
+from handlers.state.rest import idle_warning
 from schema.arms import Authority, Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError
@@ -43,14 +45,18 @@ class Obstacles:
     The one place that tells whether a change may begin: what else may stand in its way belongs into `_waiting_for`.
     """
 
-    def __init__(self, clock: Clock, max_age_us: int, policing: Policing) -> None:
+    def __init__(self, clock: Clock, max_age_us: int, policing: Policing, idle: IdleWatch) -> None:
         self._clock, self._policing = clock, policing
         self.max_age_us = max_age_us
+        self._idle = idle
+        idle.access = lambda session, job: self._access(session, job) is None
 
     def of(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
         """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
         if job.expires and job.expires <= self._clock.monotonic():
             return End(expired(session), "expired")
+        if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
+            return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, job)) is not None:
             return _park(session, error) if _can_wait(job) else End(error, "refused")
         if job.recovered and not _can_wait(job):
@@ -73,7 +79,7 @@ class Obstacles:
         """What stands in the way of one slot of a batch that has begun; its value is checked elsewhere."""
         if (error := self._waiting_for(session, job, step)) is not None:
             return _park(session, error)
-        if job.again and not job.confirmed and self._is_old(job) and _loosens(session, step):
+        if job.again and not job.confirmed and not job.idles and self._is_old(job) and _loosens(session, step):
             return _hold(self.max_age_us)
         return None
 
@@ -93,6 +99,17 @@ class Obstacles:
             return None
         return absence(state) if needs_arm(session, part) else None
 
+    def _not_idle(self, session: ArmSession, job: ChangeJob) -> str:
+        """Why a change waits on until its arm is idle; one that is new always waits, if only to be read first."""
+        why = self._idle.why(session)
+        return why or ("" if job.again else "it is read first")
+
+    def _wait_for_idle(self, session: ArmSession, job: ChangeJob, why: str) -> Park:
+        state, now_us = session.state, self._clock.now_us()
+        until_us = now_us + int((job.expires - self._clock.monotonic()) * 1e6)
+        warning = idle_warning(state, self._idle.idle_for_s, now_us, until_us)
+        return Park(f"{WAITS}{why}", (warning, *waiting_warnings(state)))
+
     def _access(self, session: ArmSession, job: ChangeJob) -> BrokerError | None:
         """The refusal that the authority over the arm or somebody's lock on it gives."""
         state = session.state
@@ -104,14 +121,14 @@ class Obstacles:
         return None if hold is None else held_by(state, hold)
 
     def free(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether the authority over the arm and the lock on it let this change go to the arm."""
-        return self._access(session, job) is None
+        """Whether the authority over the arm, the lock on it and what it does let this change go to the arm."""
+        return self._access(session, job) is None and (not job.idles or self._idle.may_go(session))
 
     def bars(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether a change must not be sent any more unless somebody confirms it: a mode, a Reset, an old loosening."""
         if not _can_wait(job):
             return True
-        return not job.confirmed and self._is_old(job) and loosens(session, job)
+        return not job.confirmed and not job.idles and self._is_old(job) and loosens(session, job)
 
     def _is_old(self, job: ChangeJob) -> bool:
         """Whether a change is older than may be; an age that cannot be known counts as old."""

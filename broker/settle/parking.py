@@ -6,6 +6,7 @@ from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, 
 from broker.record.ledger import Ledger, state_of
 from broker.record.replies import Replies
 from broker.settle.endings import SUPERSEDED, Endings
+from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, loosens
 from broker.settle.queues import Queues
 from broker.store.rows import ChangeState
@@ -24,7 +25,13 @@ class Parking:
     """
 
     def __init__(
-        self, ledger: Ledger, replies: Replies, obstacles: Obstacles, endings: Endings, queues: Queues
+        self,
+        ledger: Ledger,
+        replies: Replies,
+        obstacles: Obstacles,
+        endings: Endings,
+        queues: Queues,
+        idle: IdleWatch,
     ) -> None:
         self._ledger = ledger
         self._replies = replies
@@ -32,6 +39,7 @@ class Parking:
         self._obstacles = obstacles
         self._endings = endings
         self._queues = queues
+        self.idle = idle
 
     # ------------------------------------------------------------------ in
 
@@ -43,7 +51,9 @@ class Parking:
         session.parked.append(job)
         session.parked.sort(key=lambda one: one.n)
         if job.rev:
-            session.state.parked[job.rev] = job.held
+            session.state.parked[job.rev] = job.held or job.idles
+        if job.idles:
+            self.idle.wait(session)
         self._documents.mark(session, "config")
 
     def park(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
@@ -139,8 +149,8 @@ class Parking:
     # ------------------------------------------------------------------ on
 
     def confirm(self, session: ArmSession, rev: int, by: Author) -> None:
-        """Let the held change of a revision, or all of them, go on whatever their age."""
-        for job in [one for one in session.parked if one.held and rev in (ALL, one.rev)]:
+        """Let the change of a revision that is held or waits for idle, or all of them, go on whatever their age."""
+        for job in [one for one in session.parked if (one.held or one.idles) and rev in (ALL, one.rev)]:
             job.confirmed = True
             self._ledger.update_change(job, ChangeState.ACCEPTED)
             self._ledger.audit(
@@ -158,6 +168,7 @@ class Parking:
             self._go_on(session, job, first=True)
         for job in looser:
             self._go_on(session, job)
+        self.idle.released(session)
         if waiting:
             self._queues.kick(session)
 

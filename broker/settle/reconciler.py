@@ -10,7 +10,8 @@ from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.settle.adoption import Adoption
-from broker.settle.endings import Endings
+from broker.settle.endings import MODE_KEY, Endings
+from broker.settle.idle import IdleWatch
 from broker.settle.queues import Queues
 from broker.settle.slices import Slices
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
@@ -48,6 +49,7 @@ class Reconciler:
         queues: Queues,
         loop: asyncio.AbstractEventLoop,
         adoption: Adoption,
+        idle: IdleWatch,
         release: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
@@ -56,6 +58,7 @@ class Reconciler:
         self._queues = queues
         self._loop = loop
         self._adoption = adoption
+        self._idle = idle
         self._release = release
         self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
         self.slices = Slices(loop)
@@ -132,6 +135,8 @@ class Reconciler:
             if current.phase in _MARKED and change.slot in (None, current.slot):
                 current.foreign = True
         if change.slot is not None:
+            if change.slot[0] == MODE_KEY:
+                self._idle.broken(session)
             waiting = session.waiting()
             if not any(isinstance(job, FollowJob) and job.slot == change.slot for job in waiting):
                 self._queues.put(session, FollowJob(change.slot, change.event, change.connection))
@@ -246,6 +251,7 @@ class Reconciler:
         self._ledger.put_arm(session)
         self._ledger.store.flush_soon()
         self._documents.mark(session, "reported", "mode")
+        self._idle.was_read(session)
 
     def _tell_changes(self, session: ArmSession, snapshot: Snapshot) -> None:
         """Report what another writer changed, but in slots that are being written to."""
@@ -263,12 +269,14 @@ class Reconciler:
         state.online, state.ready = online, ready
         state.activity = session.told_activity if online else Activity.UNKNOWN
         self._documents.mark(session, "presence")
+        self._idle.look(session)
 
     def _set_activity(self, session: ArmSession) -> None:
         """The arm does something else, and takes changes or none as before."""
         if session.state.online and session.state.activity is not session.told_activity:
             session.state.activity = session.told_activity
             self._documents.mark(session, "presence")
+            self._idle.look(session)
 
     def _retry_later(self, session: ArmSession) -> None:
         """Reach the arm again after a while, longer each time."""

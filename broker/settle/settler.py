@@ -19,6 +19,7 @@ from broker.settle.deadlines import Deadlines
 from broker.settle.endings import Endings, not_taken, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
+from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, needs_arm
 from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
 from broker.settle.parking import Parking
@@ -53,13 +54,13 @@ class Settler:
         queues: Queues,
         loop: asyncio.AbstractEventLoop,
         pending_max_age_us: int,
+        idle_for_s: float = 2.0,
     ) -> None:
         self._ledger = ledger
         self._replies = replies
         self._documents = documents
         self._queues = queues
         self.policing = Policing(ledger.clock)
-        self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing)
         self.unsettled: dict[int, ChangeJob] = {}
         self._batch: Batch | None = None
         self._accepted: list[tuple[ArmSession, ChangeJob]] = []
@@ -67,7 +68,10 @@ class Settler:
         self._timers = timers = Timers(loop)
         self.endings = Endings(ledger, replies, documents, self.unsettled, timers)
         self.deadlines = Deadlines(ledger, replies, self.endings, timers)
-        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues)
+        self.idle = idle = IdleWatch(timers, documents, ledger.clock.monotonic, idle_for_s)
+        self.endings.on_mode = idle.look
+        self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing, idle)
+        self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues, idle)
         self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
         parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)

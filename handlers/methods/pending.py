@@ -49,10 +49,10 @@ def _check_pending(state: ArmState, rev: int) -> None:
 
 
 def confirm_pending(state: ArmState, request: Request) -> ConfirmOrder:
-    """ConfirmPending: held changes go to the queue, where they are checked again.
+    """ConfirmPending: changes that are held or wait for idle go to the queue, where they are checked again.
 
     Raises:
-        BrokerError: as `_named`; revision_conflict for a revision that is not pending, or not held.
+        BrokerError: as `_named`; revision_conflict for a revision that is not pending, or neither.
     """
     rev = _named(request)
     if rev:

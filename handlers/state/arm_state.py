@@ -118,7 +118,7 @@ class ArmState:
     unread: dict[Slot, tuple[tuple[Message, Setter], ...]] = field(default_factory=dict)
     """What was accepted for a slot and is not read back yet, oldest first."""
     parked: dict[int, bool] = field(default_factory=dict)
-    """Revisions of the changes that are pending outside the queue, and whether they are held."""
+    """Revisions of the changes that are pending outside the queue, and whether somebody may let them go at once."""
     overrides: Overrides | None = None
     """Changes with an end, as far as there are any."""
     first: dict[Slot, Message] = field(default_factory=dict)
