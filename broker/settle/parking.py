@@ -64,7 +64,7 @@ class Parking:
         if job.phase is Phase.DONE:
             return
         self.place(session, job, obstacle)
-        self._ledger.update_change(job, ChangeState.HELD if job.held else ChangeState.PENDING)
+        self._ledger.update_change(job, _parked_as(job))
         if job.waiters:
             reply = self._replies.change_reply(
                 session, job, ok=True, stage=Stage.STORED, final=False, warnings=obstacle.warnings
@@ -178,6 +178,14 @@ class Parking:
         job.held, job.why = False, ""
         session.jobs.insert(_place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
+
+
+def _parked_as(job: ChangeJob) -> ChangeState:
+    """What the store keeps of a parked change; that somebody confirmed one that waited for idle counts over a start."""
+    if job.held:
+        return ChangeState.HELD
+    confirmed = job.confirmed and job.terms is not None and job.terms.when_idle
+    return ChangeState.ACCEPTED if confirmed else ChangeState.PENDING
 
 
 def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:

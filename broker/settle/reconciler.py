@@ -94,14 +94,15 @@ class Reconciler:
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return
-        if (state.online, state.ready) == (link.online, link.ready):
+        ready = link.ready and not state.held
+        if (state.online, state.ready) == (link.online, ready):
             self._set_activity(session)
             return
-        self._set_presence(session, online=link.online, ready=link.ready and not state.held)
-        log.info("arm_link", arm=session.arm, online=link.online, ready=link.ready, why=link.why)
+        self._set_presence(session, online=link.online, ready=ready)
+        log.info("arm_link", arm=session.arm, online=link.online, ready=ready, why=link.why)
         if not link.online:
             self._retry_later(session)
-        elif link.ready:
+        elif ready:
             self._go_on(session)
 
     def _go_on(self, session: ArmSession) -> None:

@@ -7,8 +7,11 @@ import msgspec
 import pytest
 
 from broker.arms.jobs import ChangeJob
+from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import End, Obstacle, Obstacles
 from broker.settle.policing import Policing
+from broker.store.rows import Terms
+from broker.timers import Timers
 from handlers.state.arm_state import Hold
 from schema.arms import Authority, Slot, Verb
 from schema.enums import ControlMode
@@ -42,9 +45,16 @@ def told(obstacle: Obstacle | None) -> str:
     return "held" if obstacle.held else f"waits: {obstacle.why}: {', '.join(one.name for one in obstacle.warnings)}"
 
 
+def obstacles_of(plant: Plant) -> Obstacles:
+    """What looks at changes of a plant."""
+    idle = IdleWatch(Timers(plant.loop), plant.service._documents, plant.clock.monotonic, 2.0)
+    return Obstacles(plant.clock, AGE_US, Policing(plant.clock), idle)
+
+
 RESET = {"verb": Verb.RESET, "wanted": None}
 MODE_SLOT = ("control_mode", 0)
 OLD = {"loosening": True, "at_us": START_US - AGE_US, "wanted": TwistLinearSoftLimit(MODE, 0.5)}
+IDLE = {"terms": Terms(when_idle=True), "expires": 99.0}
 LOOSER = {"reported": TwistLinearSoftLimit(MODE, 0.2)}
 HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
 
@@ -84,6 +94,20 @@ HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
         (LOOSER, {"again": True, "unchanged": True, **OLD}, "begins"),
         ({}, {"again": True, "at_us": START_US - AGE_US}, "begins"),
         (LOOSER, OLD, "begins"),
+        ({}, IDLE, "waits: waits for idle: it was not idle for 2 s yet: WAITS_FOR_IDLE"),
+        ({"idle_modes": {4}}, IDLE, "waits: waits for idle: mode is IDLE: WAITS_FOR_IDLE"),
+        (
+            {"online": False},
+            IDLE,
+            "waits: waits for idle: r1 is not connected: WAITS_FOR_IDLE, DEVICE_DISCONNECTED",
+        ),
+        ({}, {**IDLE, "confirmed": True}, "begins"),
+        (
+            LOOSER,
+            {"again": True, **OLD, **IDLE},
+            "waits: waits for idle: it was not idle for 2 s yet: WAITS_FOR_IDLE",
+        ),
+        ({}, {**IDLE, "expires": 0.5}, "expired expired"),
         ({}, {"reverts": 7, "wanted": TwistLinearSoftLimit(MODE, 9.0)}, "refused out_of_limits"),
         ({}, {"wanted": TwistLinearSoftLimit(MODE, 9.0)}, "begins"),
     ],
@@ -97,7 +121,7 @@ def test_obstacles(tmp_path: Path, state: dict[str, Any], given: dict[str, Any],
                 session.state.reported[SLOT] = value
             else:
                 setattr(session.state, name, value)
-        assert told(Obstacles(plant.clock, AGE_US, Policing(plant.clock)).of(session, job(**given))) == expected
+        assert told(obstacles_of(plant).of(session, job(**given))) == expected
 
     play(tmp_path, scenario)
 
@@ -110,7 +134,7 @@ def test_a_recovered_change_is_checked_against_the_arm_of_now(tmp_path: Path) ->
         lower = msgspec.structs.replace(description.hard_limits, twist_linear=0.3)
         assert isinstance(lower, KinematicLimits)
         session.state.description = msgspec.structs.replace(description, hard_limits=lower)
-        obstacles = Obstacles(plant.clock, AGE_US, Policing(plant.clock))
+        obstacles = obstacles_of(plant)
         assert obstacles.of(session, job()) is None
         found = obstacles.of(session, job(again=True))
         assert told(found) == "refused out_of_limits"
@@ -123,7 +147,7 @@ def test_an_age_that_cannot_be_known_counts_as_old(tmp_path: Path) -> None:
         session = plant.session()
         session.state.reported[SLOT] = TwistLinearSoftLimit(MODE, 0.2)
         found = job(again=True, recovered=True)
-        obstacles = Obstacles(plant.clock, AGE_US, Policing(plant.clock))
+        obstacles = obstacles_of(plant)
         assert told(obstacles.of(session, found)) == "begins"
         plant.clock.not_before(plant.clock.now_us() + 1)
         assert told(obstacles.of(session, found)) == "held"
