@@ -45,6 +45,7 @@ class Announcer:
             "service": self._service(),
             "errors": self_description.errors(),
             "asyncapi": self_description.asyncapi(self._settings),
+            "groups": self_description.groups(self._settings),
         }
 
     def service(self) -> None:
@@ -72,6 +73,8 @@ class Announcer:
     def follow(self, settings: Settings, policy: Policy | None) -> None:
         """The settings were read again: publish what they change of what the service says of itself."""
         before = self._service()
+        if (groups := self_description.groups(settings)) != self_description.groups(self._settings):
+            self._retain(self._topics.meta("groups"), groups)
         self._settings, self._policy = settings, policy
         if self._service() != before:
             self.service()

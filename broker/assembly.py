@@ -11,6 +11,7 @@ from broker.accept.acks import Acks
 from broker.accept.comparisons import Comparisons
 from broker.accept.decision import Decision
 from broker.accept.denials import Denials
+from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.intake import Intake, marker_levels
 from broker.accept.orders import Orders
 from broker.accept.quarantine import META_KEY, Quarantine
@@ -212,6 +213,7 @@ def acceptance_of(
     loaded: Loaded,
     fleet_events: FleetEvents,
     recipes: RecipeBook,
+    questions: FleetQuestions,
     sessions: dict[str, ArmSession],
     settings: Settings,
     topics: Topics,
@@ -224,7 +226,7 @@ def acceptance_of(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders_of(ledger, access, settler.parking, reconciler, sessions, decision, recipes),
         notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
-        fleet_events=fleet_events,
+        fleet_events=fleet_events, questions=questions,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

@@ -105,7 +105,10 @@ class FleetChange:
         for name in found.added:
             self._add(after, name)
         for session in self._sessions.values():
+            groups = session.state.groups
             parts.fleet.allow(session, after[session.arm])
+            if session.state.groups != groups:
+                parts.announcer.factsheet(session)
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
             parts.drift.look(session)
         parts.settler.idle.follow_settings(new.arm_defaults.idle_for_us / 1e6, self._sessions)

@@ -6,7 +6,7 @@ from typing import Any
 
 from broker.arms.arm_session import ArmSession
 from broker.asyncapi.document import asyncapi_document, without_mappings
-from broker.settings import Settings
+from broker.settings import Groups, Settings
 from broker.version import service_version
 from handlers.items.config_items import held_by_service
 from handlers.methods.authority import hold_document
@@ -53,6 +53,11 @@ def service(settings: Settings, epoch: int, policy: Policy | None = None) -> dic
         "service_version": {"service": _SERVICE, "version": ServiceVersion.CURRENT_VERSION.value},
         "notice": NOTICE,
     }
+
+
+def groups(settings: Settings) -> dict[str, Any]:
+    """The document `meta/groups`."""
+    return {"groups": Groups(settings).counts}
 
 
 def errors() -> dict[str, Any]:
@@ -105,6 +110,7 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
             document["hard_limits"] = {**to_plain(description.hard_limits), "source": description.hard_source}
         document["notes"] = list(description.notes)
         document |= limit_sources(state)
+    document["groups"] = list(state.groups)
     document["authority"] = state.authority.value
     if state.hold is not None:
         document["hold"] = hold_document(state.hold)

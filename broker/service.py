@@ -8,6 +8,7 @@ from functools import partial
 import structlog
 
 from broker import recovery
+from broker.accept.fleet_questions import FleetQuestions
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages
@@ -45,7 +46,7 @@ from broker.publish.readback import ReadBack, reading_link
 from broker.record.fleet_events import FleetEvents
 from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies
-from broker.settings import REAPPLY, Settings
+from broker.settings import REAPPLY, Groups, Settings
 from broker.settings.password import Password
 from broker.settle.drift import SERVICE, Drift
 from broker.settle.fences import Fences
@@ -145,8 +146,8 @@ class Service:
     def _acceptance(self) -> Acceptance:
         return acceptance_of(
             self._intake, self._ledger, self._replies, self._settler, self._queues, self._presence, self._access,
-            self._reconciler, self._loaded, self.fleet_events, self.recipes, self.sessions, self._settings,
-            self._topics,
+            self._reconciler, self._loaded, self.fleet_events, self.recipes,
+            FleetQuestions(self.sessions, self._store, self._tasks), self.sessions, self._settings, self._topics,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues
@@ -198,8 +199,11 @@ class Service:
             self.fleet_events.emit(
                 FleetEvent.POLICY_CHANGED, cause="reloaded", by=SERVICE, details=self._settler.policing.shown()
             )
+        before = Groups(self._settings)
         self._stage_1.turnstile.follow(checked.settings)
         self._settings = await self._fleet_change.follow(self._settings, checked)
+        self._stage_1.acceptor.groups.groups = after = Groups(self._settings)
+        self.fleet_events.groups_changed(before, after)
         return self._settings
 
     async def renames_due(self, settings: Settings) -> dict[str, str]:
@@ -294,6 +298,7 @@ class Service:
         When the store is full, what could not be committed is refused with `store_unavailable`, unacknowledged.
         """
         self._stage_1.acceptor.closing = True
+        self._stage_1.acceptor.questions.close()
         self._stage_1.turnstile.close()
         drain = drain and self._opened and self._store.error is None
         for task in self._own:

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from handlers.fleet import find_arms, history
 from handlers.items import verbs
 from handlers.methods import (
     authority,
@@ -103,6 +104,8 @@ _EXPLICIT = (
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first", address=FLEET),
     Rpc("Diff",                        READ,  None,                   None,                 compare.diff,                         "Tell what two sources of values say differently: arms, revisions, recipes, values of the request"),
     Rpc("Blame",                       READ,  None,                   None,                 compare.blame,                        "Tell who set each value that is in force, and with which change"),
+    Rpc("FindArms",                    READ,  None,                   None,                 find_arms.find_arms,                  "Find the arms of a group by what is known of them", address=Address.GROUP),
+    Rpc("GetFleetHistory",             READ,  None,                   None,                 history.get_fleet_history,            "Read the changes of the arms of a group, newest first", address=Address.GROUP),
     Rpc("WhoAmI",                      READ,  None,                   None,                 queries.who_am_i,                     "What the service understood of the sender", any_arm=True),
     Rpc("ConfirmPending",              WRITE, None,                   None,                 pending.confirm_pending,              "Let held changes go out after all: `rev`, or `all`", guard=AUTHORITY, right=Right.CONFIRM, address=EACH),
     Rpc("DiscardPending",              WRITE, None,                   None,                 pending.discard_pending,              "End pending and held changes without a write: `rev`, or `all`", guard=HOLD, right=MAY_WRITE, address=EACH),

@@ -1,6 +1,6 @@
 """What of the operations of a fleet a build serves."""
 
-FEATURES: tuple[str, ...] = ("idle",)
+FEATURES: tuple[str, ...] = ("idle", "find")
 """Words of `features` in `meta/service`, of ALL_FEATURES."""
 ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "rollout", "policy", "find")
 """All that the protocol has, in its order."""
@@ -10,12 +10,10 @@ UNBUILT: dict[str, str] = {
     "ExtendOverride": "override",
     "EndOverride": "override",
     "RestoreRevision": "history",
-    "GetFleetHistory": "history",
     "ApplyRecipe": "recipe",
     "GetPlan": "group",
     "ListPlans": "group",
     "SteerPlan": "group",
     "Rollout": "rollout",
-    "FindArms": "find",
 }
 """Methods that the protocol describes and this build has not: each with the feature that it belongs to."""

@@ -16,7 +16,7 @@ TOPICS: tuple[tuple[str, str, str, str, str], ...] = (
     ("evt/<arm>/admin", "service → all", "1", "no", "who may change the arm, which arm it is, whom the rights refused"),
     ("evt/@all/{plan,recipe,settings}", "service → all", "1", "no", "what the fleet itself tells: arm `@all`, a `seq` of its own, `rev` 0"),
     ("state/<arm>/<document>", "service → all", "1", "yes", "`config`, `reported`, `mode`, `effective`, `presence`"),
-    ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `factsheet/<arm>`"),
+    ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `groups`, `factsheet/<arm>`"),
     ("svc/<instance>", "service → all", "1", "yes", "whether the service is there; also its will"),
     ("dev/<arm>/<leaf>", "arms that speak MQTT", "1", "birth, death", "see agent_protocol.md"),
 )  # fmt: skip
@@ -143,6 +143,7 @@ DOCUMENTS: dict[str, Texts] = {
     "presence": {
         "state": "`online`, `offline`, `unknown` (never met), `held` (a person has to look: `why`)",
         "ready": "whether it takes changes now",
+        "activity": "what it does: `idle`, `moving`, `local`, `fault`, `unknown` where its adapter cannot tell",
         "since": "since when it is in this state",
         "adapter": "the kind of arm",
         "model": "its model",
@@ -169,10 +170,11 @@ SERVICE: Texts = {
 }
 """Fields of `svc/<instance>`."""
 META: Texts = {
-    "meta/service": "`{name, version, protocol, epoch, root, instance, identity, methods, codecs, limits, payload_with_lists, service_version, notice}`",
+    "meta/service": "`{name, version, protocol, epoch, root, instance, identity, methods, codecs, limits, payload_with_lists, features, policy?, service_version, notice}`",
     "meta/errors": "`{errors: [{kind, code, names, retry, text, remedy}]}`",
     "meta/asyncapi": "an AsyncAPI 3 document of all channels and methods; asyncapi.json is the same with examples, schemas/ has one JSON Schema a method",
-    "meta/factsheet/<arm>": "`{arm, adapter, model, serial?, joints: [{name, type}], hard_limits, resolution, methods, items, modes_settable, notes, ...}`",
+    "meta/groups": "`{groups: {<name>: number of arms}}`",
+    "meta/factsheet/<arm>": "`{arm, adapter, model, groups, serial?, joints: [{name, type}], hard_limits, resolution, methods, items, modes_settable, notes, ...}`",
 }
 BOUNDS: Texts = {
     "gravity_vector": "norm 9.81 m/s² within 2 %",
@@ -235,6 +237,14 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`{recipes: [{name, version, models, note, digest, by, at, arms}], more}`, by name; `arms`: how many have this version as their last",
     ),
     "DeleteRecipe": ("`name, if_version?`", "`{}`"),
+    "FindArms": (
+        "`where?, show?` (at most 16 paths)`, after?, limit?` (100, at most 500); fleet.md",
+        "`{arms: [{arm, model, presence, ready, activity, mode, authority, differs, pending, override, rev, values?}], count, more}`, in order of id; `count` of all that match",
+    ),
+    "GetFleetHistory": (
+        "`since?, until?, user?, item?, method?, plan?, outcome?, cursor?, limit?` (50, at most 500)",
+        "`{changes, cursor, more}`, newest first: entries of GetHistory, each with `arm`; `more` may be true with few entries, for a page looks at 20,000 changes at most",
+    ),
     "WhoAmI": (
         "",
         "`{user, conn, codec, size, at, identity}`: what the service understood of the sender; any arm level",

@@ -14,6 +14,7 @@ from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode_once
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
+from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.group_requests import GroupRequests
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.options import check_options
@@ -33,6 +34,7 @@ from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
+from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
 from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
@@ -61,6 +63,7 @@ class Acceptor:
         denials: Denials,
         decision: Decision,
         fleet_events: FleetEvents,
+        questions: FleetQuestions,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -71,7 +74,7 @@ class Acceptor:
         self._known_ids = KnownIds(ledger.store)
         self._denials = denials
         self._sessions = sessions
-        self._decision, self._fleet_events = decision, fleet_events
+        self._decision, self._fleet_events, self.questions = decision, fleet_events, questions
         self.groups = GroupRequests(ledger.store.reserve, settings)
         self.follow(settings)
         self._topics = topics
@@ -206,8 +209,18 @@ class Acceptor:
         if self._settler.policing.policy is not None:
             self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
         outcome = rpc.decide(stream.state, request)
+        if isinstance(outcome, FindQuery | FleetHistoryQuery):
+            self.questions.ask(group, outcome, partial(self._told, arrival))
+            return True
         self._done(arrival, stream, self._orders.of_fleet(stream, rpc, request, outcome))
         return True
+
+    def _told(self, arrival: Arrival, found: Answer | BrokerError) -> None:
+        """A question about many arms has its answer."""
+        if isinstance(found, BrokerError):
+            self._give(arrival, self._refusal(arrival, found))
+        else:
+            self._answer(arrival, self._fleet_events.stream, found)
 
     def _repeated(self, arrival: Arrival) -> bool:
         """Whether the id is known; then its outcome is given again, or will be.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from broker.accept.arrival import Arrival
+from handlers.fleet.find_arms import FOUND_LIMIT
 from handlers.methods.queries import EVENTS_MOST, HISTORY_LIMIT
 
 COST_BYTES = 4096
@@ -12,7 +13,12 @@ COST_S = 0.0005
 COST_MOST = 64.0
 PAGE_ROWS = 32
 """So many rows of a page, read and told, cost as much as a request."""
-PAGES: Mapping[str, int] = {"GetHistory": HISTORY_LIMIT, "GetEvents": EVENTS_MOST}
+PAGES: Mapping[str, int] = {
+    "GetHistory": HISTORY_LIMIT,
+    "GetEvents": EVENTS_MOST,
+    "GetFleetHistory": HISTORY_LIMIT,
+    "FindArms": FOUND_LIMIT,
+}
 """The methods that are answered with a page, and rows of one unless told."""
 PAGE_COST = 1.0 + EVENTS_MOST / PAGE_ROWS
 """What a page costs until its size is known."""

@@ -118,6 +118,7 @@ class Fleet:
     def allow(self, session: ArmSession, arm: ArmSettings) -> None:
         """What counts without opening an arm anew: what the settings say of all arms, and how far each may go."""
         settings, state = self._settings, session.state
+        state.groups = arm.groups
         state.idle_modes = frozenset(ControlMode[name] for name in arm.idle_modes)
         state.ceiling = Authority(arm.authority or Authority.CONTROL)
         state.longest_hold_us = settings.locks.longest_us

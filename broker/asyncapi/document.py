@@ -147,7 +147,7 @@ def _retained(topics: Topics) -> dict[str, _Channel]:
     for name in NAMES:
         text, schema = f"Retained: the document {name} of an arm", _described().states[name]
         channels[f"state{name.capitalize()}"] = (topics.state("{arm}", name), text, {"document": schema})
-    names = ("service", "errors", "asyncapi", "factsheet/{arm}")
+    names = ("service", "errors", "asyncapi", "groups", "factsheet/{arm}")
     for (channel, schema), name in zip(meta_schemas().items(), names, strict=True):
         channels[channel] = (topics.meta(name), "Retained: what the service says of itself", {"document": schema})
     presence = {"document": service_schema()}

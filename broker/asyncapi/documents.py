@@ -107,7 +107,7 @@ def meta_schemas() -> dict[str, Schema]:
     factsheet: dict[str, Schema] = {
         "arm": TEXT, "adapter": TEXT, "model": TEXT, "serial": TEXT, "methods": listed(TEXT),
         "items": listed(ref(ITEM)), "authority": one_of(*Authority), "modes_settable": listed(_MODES),
-        "activities": listed(one_of(*Activity)), "idle_modes": listed(_MODES),
+        "groups": listed(TEXT), "activities": listed(one_of(*Activity)), "idle_modes": listed(_MODES),
         "joints": listed(record({"name": TEXT, "type": TEXT}, ("name", "type"))),
     }  # fmt: skip
     service: dict[str, Schema] = {
@@ -125,5 +125,6 @@ def meta_schemas() -> dict[str, Schema]:
         "metaService": record(service, ("name", "version", "protocol", "epoch", "root", "instance", "methods")),
         "metaErrors": record({"errors": listed(error), "left_out": listed(MAPPING)}, ("errors",)),
         "metaAsyncapi": MAPPING,
+        "metaGroups": record({"groups": mapped(whole()), "left_out": listed(MAPPING)}, ("groups",)),
         "metaFactsheet": record(factsheet, ("arm", "adapter", "model", "authority", "methods"), closed=False),
     }

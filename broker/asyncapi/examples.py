@@ -61,6 +61,11 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "GetRecipe": {"name": "weld"},
     "ListRecipes": {"prefix": "weld"},
     "DeleteRecipe": {"name": "weld"},
+    "FindArms": {
+        "where": {"presence": "online", "value": [{"path": "payload_information.payload_mass", "op": ">", "than": 2}]},
+        "show": ["payload_information"],
+    },
+    "GetFleetHistory": {"since": "2026-01-01T00:00:00Z", "item": "payload_information", "limit": 10},
     "WhoAmI": {},
     "ConfirmPending": {"all": True},
     "DiscardPending": {"all": True},

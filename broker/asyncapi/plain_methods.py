@@ -19,6 +19,8 @@ from broker.asyncapi.shapes import (
     ref,
     whole,
 )
+from handlers.fleet.find_arms import FOUND_MOST, PRESENCES
+from handlers.fleet.values import OPERATORS, VIEWS
 from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
 from handlers.methods.recipes import PAGE_MOST as LIST_MOST
 from handlers.methods.simulation import FAULTS, LONGEST_MS
@@ -26,7 +28,7 @@ from handlers.methods.trajectory_check import VIOLATIONS_MOST
 from limits.command import LimiterKind
 from limits.ros2.arrays import INTERFACES
 from limits.stack.joints import QUANTITIES
-from schema.arms import Authority
+from schema.arms import Activity, Authority
 from schema.envelope import View
 from schema.intrinsic import DynamicLimitsCheckMode
 
@@ -50,6 +52,13 @@ _PENDING = record({"rev": whole(1), "all": {"const": True}})
 _RECIPE: dict[str, Schema] = {
     "name": NAME, "version": whole(1), "models": listed(TEXT), "note": TEXT, "digest": TEXT, "by": MAPPING, "at": TIME,
 }  # fmt: skip
+_CONDITION = record(
+    {
+        "path": TEXT, "op": one_of(*OPERATORS), "than": {"type": ["number", "string", "boolean"]},
+        "view": one_of(*VIEWS),
+    },
+    ("path", "op", "than"),
+)  # fmt: skip
 
 PARAMS: dict[str, Schema] = {
     "Explain": record({"quantity": one_of(*QUANTITIES), "joint": TEXT, "mode": _MODE}),
@@ -79,6 +88,25 @@ PARAMS: dict[str, Schema] = {
     "GetRecipe": record({"name": NAME, "version": whole(1)}, ("name",)),
     "ListRecipes": record({"prefix": TEXT, "after": TEXT, "limit": whole(1, LIST_MOST)}),
     "DeleteRecipe": record({"name": NAME, "if_version": whole()}, ("name",)),
+    "FindArms": record(
+        {
+            "where": record(
+                {
+                    "arms": listed(TEXT), "groups": listed(TEXT), "model": TEXT, "adapter": TEXT,
+                    "presence": one_of(*PRESENCES), "activity": one_of(*Activity), "authority": one_of(*Authority),
+                    "mode": _MODE, "held_by": TEXT, "ready": FLAG, "pending": FLAG, "override": FLAG, "differs": FLAG,
+                    "value": listed(_CONDITION),
+                }
+            ),
+            "show": listed(TEXT), "after": TEXT, "limit": whole(1, FOUND_MOST),
+        }
+    ),
+    "GetFleetHistory": record(
+        {
+            "since": TIME, "until": TIME, "user": TEXT, "item": TEXT, "method": TEXT, "plan": whole(1),
+            "outcome": TEXT, "cursor": TEXT, "limit": whole(1, HISTORY_MOST),
+        }
+    ),
     "WhoAmI": _NONE,
     "ConfirmPending": _PENDING,
     "DiscardPending": _PENDING,
@@ -140,6 +168,10 @@ RESULTS: dict[str, Schema] = {
     ),
     "ListRecipes": record(
         {"recipes": listed(record({**_RECIPE, "arms": whole()}, (*_RECIPE, "arms"))), "more": FLAG}, ("recipes", "more")
+    ),
+    "FindArms": record({"arms": listed(MAPPING), "count": whole(), "more": FLAG}, ("arms", "count", "more")),
+    "GetFleetHistory": record(
+        {"changes": listed(MAPPING), "cursor": TEXT, "more": FLAG}, ("changes", "cursor", "more")
     ),
     "WhoAmI": record(
         {

@@ -1,11 +1,17 @@
 """The events of the fleet itself, on `evt/@all/...`."""
 
+from itertools import islice
 from typing import Any
 
 from broker.arms.stream import FleetStream
+from broker.record.administration import SETTINGS
 from broker.record.ledger import Ledger
+from broker.settings import Groups
 from schema.envelope import Author, Event, Stage
 from schema.events import FleetEvent
+
+GROUPS_TOLD = 100
+"""Groups that one event names."""
 
 
 class FleetEvents:
@@ -26,6 +32,18 @@ class FleetEvents:
     def begin(self) -> None:
         """Publish what the MQTT server may not have, before anything new."""
         self._ledger.backfill.begin(self.stream)
+
+    def groups_changed(self, before: Groups, after: Groups) -> None:
+        """Tell which groups have other arms now, if any has."""
+        told: dict[str, Any] = {}
+        for name in dict.fromkeys((*before.by_name, *after.by_name)):
+            was, now = (groups.get(name) for groups in (before, after))
+            old, new = (frozenset[str]() if group is None else group.members for group in (was, now))
+            if old != new or was is None or now is None:
+                told[name] = {"arms": len(new), "added": len(new - old), "removed": len(old - new)}
+        if told:
+            details: dict[str, Any] = {"groups": dict(islice(told.items(), GROUPS_TOLD)), "count": len(told)}
+            self.emit(FleetEvent.GROUPS_CHANGED, cause="reloaded", by=SETTINGS, details=details)
 
     def emit(
         self,

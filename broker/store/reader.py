@@ -47,6 +47,8 @@ _HISTORY = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.
         WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR item = ?4)
         ORDER BY rev DESC, n DESC LIMIT ?5
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC, found.number DESC"""
+_OF_FLEET = f"SELECT {job.SELECT} FROM job WHERE n < ? AND n >= ? AND rev > 0 ORDER BY n DESC"
+_BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
 _EVENTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
         SELECT n AS number, seq AS at FROM job WHERE arm = ?1 AND seq > ?2 AND seq > 0 ORDER BY seq LIMIT ?3
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
@@ -167,6 +169,19 @@ class Reader:
             RowDamagedError: the file is damaged where they lie.
         """
         return self._rows("job", arm, _OLDEST, (arm,))[0][0] or 0
+
+    def numbers(self) -> tuple[int, int]:
+        """The lowest and the highest number of a job; 0 where there is none."""
+        low, high = self._rows("job", "", _BOUNDS, ())[0]
+        return low, high
+
+    def changes_between(self, before_n: int, from_n: int) -> list[job.Job]:
+        """The jobs of all arms that are changes, with `from_n` <= n < `before_n`, the newest first.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        return [job.Job(values) for values in self._rows("job", "", _OF_FLEET, (before_n, from_n))]
 
     def events(self, arm: str, after_seq: int, limit: int, max_bytes: int, *, replies: bool = False) -> EventPage:
         """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
 from handlers.rpc.source import RevisionSource, Source, ViewSource
 from handlers.state.recipes import Recipe
 from schema.arms import Authority, Fault, Slot, Verb
@@ -164,6 +165,8 @@ Outcome = (
     | EventsQuery
     | DiffQuery
     | BlameQuery
+    | FindQuery
+    | FleetHistoryQuery
     | FaultOrder
     | ConfirmOrder
     | DiscardOrder

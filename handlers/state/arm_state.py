@@ -71,6 +71,8 @@ class ArmState:
     """What its adapter can tell of what it does."""
     idle_modes: frozenset[int] = frozenset({ControlMode.IDLE})
     """The control modes in which it may be idle."""
+    groups: tuple[str, ...] = ()
+    """The groups that the settings name."""
     model: str = ""
     """The model that the settings name; its profile speaks where the arm was never read."""
     strict: bool = False

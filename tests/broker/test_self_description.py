@@ -24,6 +24,7 @@ ADDRESSES = {
     "metaService": "plant/cell/v1/meta/service",
     "metaErrors": "plant/cell/v1/meta/errors",
     "metaAsyncapi": "plant/cell/v1/meta/asyncapi",
+    "metaGroups": "plant/cell/v1/meta/groups",
     "metaFactsheet": "plant/cell/v1/meta/factsheet/{arm}",
     "service": "plant/cell/v1/svc/{instance}",
     "deviceBirth": "plant/cell/v1/dev/{arm}/birth",

@@ -30,8 +30,9 @@ OWN = [
     "SetAuthority", "HoldArm", "ReleaseArm",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
 ]  # fmt: skip
+QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
-OF_FLEET = [*RECIPES]
+OF_FLEET = [*QUESTIONS, *RECIPES]
 """Methods that no single arm can be asked for."""
 HELD = [
     "GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits",
@@ -110,7 +111,7 @@ def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
 def test_what_a_method_may_be_sent_to_is_pinned() -> None:
     of = {name: rpc.address for name, rpc in RPC_TABLE.items()}
     assert {name for name, address in of.items() if Address.ROWS in address} == ROW_BY_ROW
-    assert {name for name, address in of.items() if Address.GROUP in address} == set()
+    assert {name for name, address in of.items() if Address.GROUP in address} == {*QUESTIONS}
     assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents", *RECIPES}
     assert {name for name, address in of.items() if Address.ARM not in address} == {*OF_FLEET}
 

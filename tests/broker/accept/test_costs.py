@@ -6,6 +6,8 @@ from broker.accept.arrival import Arrival, presumed_codec
 from broker.accept.costs import COST_BYTES, COST_MOST, COST_S, PAGE_COST, PAGE_ROWS, PAGES, found_cost, presumed_cost
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic
+from handlers.fleet.find_arms import find_arms
+from handlers.fleet.history import get_fleet_history
 from handlers.methods import queries
 from handlers.rpc_table import RPC_TABLE
 
@@ -18,7 +20,8 @@ def cost(method: str, params: dict[str, object] | None, spent_s: float = 0.0) ->
 
 
 def test_each_method_that_reads_pages_is_one_that_costs_more() -> None:
-    reading = {name for name, row in RPC_TABLE.items() if row.decide in (queries.get_history, queries.get_events)}
+    paged = (queries.get_history, queries.get_events, get_fleet_history, find_arms)
+    reading = {name for name, row in RPC_TABLE.items() if row.decide in paged}
     assert set(PAGES) == reading
 
 

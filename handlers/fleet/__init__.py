@@ -1,0 +1,1 @@
+"""Questions about many arms, and what is counted of them."""
