@@ -83,13 +83,11 @@ def asyncapi(settings: Settings) -> dict[str, Any]:
 
 
 def shortened_asyncapi(document: dict[str, Any], room: int) -> bytes:
-    """As much as fits, still a whole document: all but plain mappings, the channels, nothing but who publishes."""
+    """As much as fits, still a whole document: all but plain mappings, the channels of that, nothing but who publishes."""
     nothing = {"asyncapi": document["asyncapi"], "info": document["info"], "channels": {}}
-    channels = {name: part for name, part in document.items() if name != "operations"}
-    shorter: tuple[Callable[[], dict[str, Any]], ...] = (
-        lambda: document, lambda: without_mappings(document), lambda: channels, lambda: nothing,
-    )  # fmt: skip
-    payloads = (JSON.encode_document(make()) for make in shorter)
+    brief = without_mappings(document)
+    channels = {name: part for name, part in brief.items() if name != "operations"}
+    payloads = (JSON.encode_document(each) for each in (document, brief, channels, nothing))
     return next((payload for payload in payloads if len(payload) <= room), b"{}")
 
 
