@@ -83,7 +83,7 @@ def asyncapi(settings: Settings) -> dict[str, Any]:
 
 
 def shortened_asyncapi(document: dict[str, Any], room: int) -> bytes:
-    """As much as fits, still a whole document: all but plain mappings, the channels of that, nothing but who publishes."""
+    """As much as fits, still a whole document: all but plain mappings, of that the channels, or who publishes alone."""
     nothing = {"asyncapi": document["asyncapi"], "info": document["info"], "channels": {}}
     brief = without_mappings(document)
     channels = {name: part for name, part in brief.items() if name != "operations"}
