@@ -1,17 +1,20 @@
 """One decision: what is asked of one arm is decided alike, whether a message or a plan brought it."""
 
+import msgspec
+
 from broker.accept.admission import check_lock, check_policy, check_values
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
-from broker.settle.policing import Policing
+from broker.settle.policing import NeedsSecondError, Policing
 from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
-from handlers.rpc.outcome import Outcome, Proposal, Restoration
+from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
 from handlers.state.arm_state import ArmState
+from schema.envelope import Warned
 from schema.errors import BrokerError
 
 NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
@@ -71,5 +74,16 @@ class Decision:
         if isinstance(outcome, Proposal | Restoration):
             check_reserve(state, outcome)
         if policy is not None:
-            outcome = self._policing.judge(state, request, outcome, counts=writes and not only)
+            try:
+                self._policing.judge(state, request, outcome, counts=writes and not only)
+            except NeedsSecondError as second:
+                if not (only and writes):
+                    raise
+                return _waiting(checked(state, rpc, outcome), second)
         return checked(state, rpc, outcome) if only and writes else outcome
+
+
+def _waiting(answer: Answer, second: NeedsSecondError) -> Answer:
+    """The answer of a dry run of what would wait for a second person."""
+    told = Warned("PROPOSED", f'rule "{second.rule}": it would wait for a second person')
+    return msgspec.structs.replace(answer, warnings=(*answer.warnings, told))

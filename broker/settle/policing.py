@@ -9,7 +9,7 @@ from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
 from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
-from handlers.policy.verdict import Facts, Proposed, Refused, of_all, shut_out
+from handlers.policy.verdict import Facts, Refused, of_all, shut_out
 from handlers.policy.words import needs_second, not_permitted, refusal_of
 from handlers.rpc.outcome import Outcome
 from handlers.rpc.request import Request
@@ -21,6 +21,14 @@ from schema.errors import BrokerError
 
 OURS = "@"
 """Begins the names of those that no rule is asked for: the service, and the arms themselves."""
+
+
+class NeedsSecondError(BrokerError):
+    """Only a second person can let pass what was decided: `outcome`."""
+
+    def __init__(self, why: BrokerError, outcome: Outcome) -> None:
+        super().__init__(why.kind, why.message, rule=why.rule)
+        self.outcome = outcome
 
 
 class Policing:
@@ -71,18 +79,20 @@ class Policing:
         if rpc.access is Access.WRITE and not request.envelope.dry_run:
             self._count(request.user)
 
-    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
-        """What was decided, if its direction and values may be; `counts`: it is a write that is carried out.
+    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> None:
+        """Refuse what was decided for its direction or values; `counts`: it is a write that is carried out.
 
         Raises:
+            NeedsSecondError: a rule lets it pass with a second person.
             BrokerError: not_permitted, out_of_limits, rate_limited.
         """
         needs = needs_of(state, outcome)
-        self._refuse(request, needs)
+        second = self._refuse(request, needs)
         named = isinstance(NEEDS[request.method], PolicyRight)
         if counts and (named or any(need.right is not PolicyRight.TIGHTEN for need in needs)):
             self._count(request.user)
-        return outcome
+        if second is not None:
+            raise NeedsSecondError(second, outcome)
 
     def _count(self, user: str) -> None:
         if (rate := self._policy.rate_of(user)) is not None:
@@ -124,13 +134,17 @@ class Policing:
         lasts_us = (envelope.valid_for_ms or 0) * 1_000
         if envelope.until_us is not None:
             lasts_us = envelope.until_us - request.at_us
-        return Facts(request.user, self._clock.now_us(), self._behind, lasts_us)
+        return Facts(request.user, self._clock.now_us(), self._behind, lasts_us, bool(request.approved_by))
 
-    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> None:
+    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> BrokerError | None:
+        """Refuse what no rule lets pass; the refusal of what only a second person can let pass is given back.
+
+        Raises:
+            BrokerError: not_permitted, out_of_limits.
+        """
         found, need = of_all(self._policy, needs, self._facts(request))
         if need is None:
-            return
+            return None
         if isinstance(found, Refused):
             raise refusal_of(request.user, need, found, request.method)
-        if isinstance(found, Proposed):
-            raise needs_second(request.user, need, found.rule)
+        return needs_second(request.user, need, found.rule)

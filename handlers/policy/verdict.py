@@ -38,13 +38,13 @@ class Proposed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """No rule passes. `rule` came furthest (None: none allows such a thing), `lacks` is what it lacks, in words.
+    """No rule passes. `rule` came furthest (None: none allows such a thing); `lacks` is what stopped it, in words.
 
     `ceilings`: nothing but the ceilings of `rule` are in the way.
     """
 
     rule: Rule | None
-    lacks: tuple[str, ...] = ()
+    lacks: str = ""
     ceilings: bool = False
 
 
@@ -80,7 +80,7 @@ def verdict(policy: Policy, need: Need, facts: Facts) -> Verdict:
         far = (int(step), -len(lacks), room)
         if far > furthest:
             furthest = far
-            refused = Refused(rule, tuple(text for _, text in lacks), step is _Step.CEILINGS)
+            refused = Refused(rule, lacks[0][1], step is _Step.CEILINGS)
     return Proposed(proposed) if proposed else refused
 
 
@@ -113,7 +113,7 @@ def shut_out(policy: Policy, facts: Facts, arm: str, item: str) -> Refused | Non
                 return None
             if lacks[0][0] > furthest:
                 furthest = lacks[0][0]
-                refused = Refused(rule, tuple(text for _, text in lacks))
+                refused = Refused(rule, lacks[0][1])
     return refused
 
 

@@ -32,16 +32,15 @@ SOURCE = "policy"
 
 
 def not_permitted(user: str, need: Need, refused: Refused, method: str = "") -> BrokerError:
-    """The refusal by the rule that came furthest, and what it lacks."""
+    """The refusal by the rule that came furthest, and what stopped it."""
     text = f"{user} may not {_DOES[need.right].format(what=_what(need))}"
     name = "DELETE_PERMISSION_DENIED" if method in DELETES else _NAMES.get(need.right)
     rule = refused.rule
     if rule is None:
         why = f"no rule allows {need.right}"
         return BrokerError("not_permitted", f"{text}: {why}. {NOTHING_CHANGED}", name=name)
-    lacks = ", and ".join(refused.lacks)
     return BrokerError(
-        "not_permitted", f'{text}: rule "{rule.name}" {lacks}. {NOTHING_CHANGED}', name=name, rule=rule.name
+        "not_permitted", f'{text}: rule "{rule.name}" {refused.lacks}. {NOTHING_CHANGED}', name=name, rule=rule.name
     )
 
 

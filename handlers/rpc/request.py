@@ -25,6 +25,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Its `traceparent`."""
     roles: tuple[str, ...] = ()
     """The roles that the policy gives to its sender, of a request that asks for them."""
+    approved_by: str = ""
+    """The second person that approved it, if one did."""
 
     @property
     def author(self) -> Author:

@@ -12,6 +12,7 @@ from broker.arms.limit_files import LimitFiles
 from broker.clock import BEHIND
 from broker.settings.policy_file import load_policy
 from broker.settle.policing import Policing
+from handlers.policy.rules import Policy
 from tests.virtual_plant import Plant, play
 
 TWIST = "SetTwistLinearSoftLimit"
@@ -151,6 +152,40 @@ def test_dry_runs_are_asked_and_not_counted(tmp_path: Path) -> None:
         for _ in range(4):
             assert (await plant.call("r2", "HoldArm", {"reason": "x"}, user="bob", dry_run=True))["stage"] == "checked"
         assert (await plant.call("r2", "HoldArm", {"reason": "x"}, user="bob"))["ok"]
+
+    policed(tmp_path, scenario)
+
+
+def with_second(plant: Plant) -> None:
+    """Let the rule of engineers ask for a second person."""
+    policing = plant.service._settler.policing
+    assert policing.policy is not None
+    slower, loosen, modes = policing.policy.rules
+    roles = {"engineer": ("alice", "carol")}
+    policing.follow(Policy((slower, msgspec.structs.replace(loosen, two_person=True), modes), roles=roles, digest="x"))
+
+
+def test_a_dry_run_tells_that_a_second_person_would_be_asked(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        with_second(plant)
+        reply = await plant.call("r1", TWIST, twist(0.22), user="alice", dry_run=True)
+        assert (reply["ok"], reply["stage"]) == (True, "checked")
+        assert reply["warnings"][-1] == {
+            "name": "PROPOSED", "message": 'rule "engineers loosen": it would wait for a second person',
+        }  # fmt: skip
+        reply = await plant.call("r1", TWIST, twist(0.1), user="alice", dry_run=True)
+        assert (reply["stage"], reply["warnings"]) == ("checked", [])
+        error_of(await plant.call("r1", TWIST, twist(0.22), user="bob", dry_run=True), "not_permitted")
+
+    policed(tmp_path, scenario)
+
+
+def test_what_waited_begins_no_more_where_a_second_person_is_needed_now(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = await waiting(plant, 0.24, "alice")
+        with_second(plant)
+        event = await outcome(plant, rev)
+        assert (event["cause"], 'rule "engineers loosen" needs a second person' in event["reason"]) == ("refused", True)
 
     policed(tmp_path, scenario)
 

@@ -48,7 +48,7 @@ def told(found: object) -> str:
     """A verdict in words."""
     if isinstance(found, Refused):
         name = "nothing" if found.rule is None else found.rule.name
-        return f"{name}: {'; '.join(found.lacks)}{' (ceilings)' if found.ceilings else ''}"
+        return f"{name}: {found.lacks}{' (ceilings)' if found.ceilings else ''}"
     assert isinstance(found, Passed | Proposed)
     return f"{type(found).__name__.lower()} by {found.rule}"
 
@@ -73,7 +73,7 @@ def told(found: object) -> str:
         (
             loosen(0.4),
             facts("bob", lasts_us=0),
-            "engineers loosen: is for engineer; allows it as an override of at most 1h only; has lower ceilings",
+            "engineers loosen: is for engineer",
         ),
         (
             Need(PolicyRight.LOOSEN, "r12", TWIST, unknown=frozenset({"twist_linear"})),
