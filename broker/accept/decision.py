@@ -74,13 +74,18 @@ class Decision:
         if isinstance(outcome, Proposal | Restoration):
             check_reserve(state, outcome)
         if policy is not None:
-            try:
-                self._policing.judge(state, request, outcome, counts=writes and not only)
-            except NeedsSecondError as second:
-                if not (only and writes):
-                    raise
-                return _waiting(checked(state, rpc, outcome), second)
+            return self._judged(rpc, state, request, outcome, only=only and writes)
         return checked(state, rpc, outcome) if only and writes else outcome
+
+    def _judged(self, rpc: Rpc, state: ArmState, request: Request, outcome: Outcome, *, only: bool) -> Outcome:
+        """What comes of a decision where there is a policy; `only`: it is a write that is only checked."""
+        try:
+            self._policing.judge(state, request, outcome, counts=rpc.access is Access.WRITE and not only)
+        except NeedsSecondError as second:
+            if not only:
+                raise
+            return _waiting(checked(state, rpc, outcome), second)
+        return checked(state, rpc, outcome) if only else outcome
 
 
 def _waiting(answer: Answer, second: NeedsSecondError) -> Answer:
