@@ -118,6 +118,7 @@ DOCUMENTS: dict[str, Texts] = {
         "items": "what is desired: `{<item>: message | {<MODE>: value}}`",
         "pending": "what is not settled: `[{rev, item, slot?, since, state, why?}]`, state `accepted`, `writing`, `held` or `unknown`",
         "differs": "`item` or `item/slot` of each value that is not what the arm reports",
+        "recipe": "the recipe that was applied last, for good: `{name, version, digest, rev, at, by, drift}`; `drift` names the paths whose reported value is not the recipe's; absent where none was",
     },
     "reported": {
         "items": "what the arm was read to hold, in the same form",

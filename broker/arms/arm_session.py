@@ -12,7 +12,7 @@ from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
-from handlers.state.provenance import NOBODY, Setter, Stamp, set_by
+from handlers.state.provenance import NOBODY, Setter, set_by
 from schema.arms import Activity, Authority, Description
 from schema.envelope import Author
 from schema.messages import Message
@@ -125,9 +125,8 @@ class ArmSession:
 
     def setter_of(self, job: ChangeJob, value: Message) -> Setter:
         """Who sets each number of a value that a change puts in the place of what is desired."""
-        state, author = self.state, job.author
-        stamp = Stamp(f"{author.user}/{author.connection}", job.at_us)
-        return set_by(stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
+        state = self.state
+        return set_by(job.stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
 
     def desire_step(self, step: ChangeJob) -> None:
         """What a slot of a batch is to have is desired, unless a later wish is; where it is not known its origin is."""

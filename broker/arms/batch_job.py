@@ -177,6 +177,7 @@ def new_step(job: BatchJob, slot: Slot, verb: Verb, wanted: Message | None, **mo
     step = StepJob(
         n=0, request_n=0, rev=job.rev, slot=slot, item=ITEMS[slot[0]], verb=verb, wanted=wanted, unchanged=False,
         author=job.author, request_id=job.request_id, method=job.method, reason=job.reason, at_us=job.at_us,
+        terms=job.terms,
         **({"loosening": True} | more),
     )  # fmt: skip
     job.steps.append(step)

@@ -10,7 +10,7 @@ from broker.store.rows import Terms
 from broker.timers import Timer
 from handlers.rpc.outcome import Proposal
 from handlers.rpc.request import Request
-from handlers.state.provenance import NOBODY, Setter
+from handlers.state.provenance import NOBODY, Setter, Stamp
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Stage, Wait, Warned, When
 from schema.items import ITEMS, ConfigItem
@@ -141,6 +141,13 @@ class ChangeJob:
     def idles(self) -> bool:
         """Whether it waits until its arm is idle, unless somebody confirmed it."""
         return self.terms is not None and self.terms.when_idle and not self.confirmed
+
+    @property
+    def stamp(self) -> Stamp:
+        """Who sets what it asks for, when, and with which recipe."""
+        author, terms = self.author, self.terms
+        recipe = "" if terms is None else terms.recipe
+        return Stamp(f"{author.user}/{author.connection}", self.at_us, recipe)
 
     @property
     def places(self) -> tuple[Slot, ...]:

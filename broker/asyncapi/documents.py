@@ -74,10 +74,17 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         "joints": listed(TEXT), "units": mapped(either(TEXT, listed(TEXT))), "sources": listed(MAPPING),
         "other_modes": MAPPING, "modes": MAPPING, "unknown_mode": MAPPING, "why": TEXT,
     }  # fmt: skip
+    recipe = record(
+        {
+            "name": TEXT, "version": whole(1), "digest": TEXT, "rev": whole(), "at": TIME, "by": _BY,
+            "drift": listed(TEXT),
+        },
+        ("name", "version", "digest", "rev", "at", "by", "drift"),
+    )  # fmt: skip
     return {
         PRESENCE: _document(presence, ("state", "ready", "activity", "authority")),
         CONFIG: _document(
-            {"items": ref("Items"), "pending": listed(pending), "differs": listed(TEXT)},
+            {"items": ref("Items"), "pending": listed(pending), "differs": listed(TEXT), "recipe": recipe},
             ("items", "pending", "differs"),
         ),
         MODE: _document(

@@ -7,6 +7,7 @@ from typing import Any
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob
 from broker.arms.jobs import Phase
+from handlers.compare.drift import recipe_document
 from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
 from handlers.stack.effective import effective_document
@@ -53,7 +54,12 @@ def _config(session: ArmSession) -> dict[str, Any]:
         if job.why:
             entry["why"] = job.why
         pending.append(entry)
-    return {"items": items_document(session.state.desired, JSON_PARTS), "pending": pending, "differs": differs(session)}
+    state = session.state
+    items = items_document(state.desired, JSON_PARTS)
+    document: dict[str, Any] = {"items": items, "pending": pending, "differs": differs(session)}
+    if state.applied is not None:
+        document["recipe"] = recipe_document(state)
+    return document
 
 
 def _reported(session: ArmSession) -> dict[str, Any]:

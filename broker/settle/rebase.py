@@ -3,7 +3,7 @@
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, Phase
 from broker.record.ledger import Ledger, state_of
-from handlers.state.provenance import Setter, Stamp, set_by
+from handlers.state.provenance import Setter, set_by
 from schema.arms import Slot
 from schema.joint_items import JointParameterMap
 from schema.messages import Message
@@ -37,8 +37,7 @@ def _merged(base: Message, wanted: Message, named: frozenset[str]) -> Message:
 def _want_anew(session: ArmSession, job: ChangeJob, anew: Message, base: tuple[Message, Setter]) -> None:
     """Let a change want another value, which counts wherever its old one did."""
     state = session.state
-    stamp = Stamp(f"{job.author.user}/{job.author.connection}", job.at_us)
-    job.wanted, job.setter = anew, set_by(stamp, anew, *base)
+    job.wanted, job.setter = anew, set_by(job.stamp, anew, *base)
     fresh = (anew, job.setter)
     state.unread[job.slot] = tuple(fresh if one is job.unread else one for one in state.unread.get(job.slot, ()))
     job.unread = fresh

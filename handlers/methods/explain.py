@@ -75,6 +75,8 @@ def _said(said: Said) -> dict[str, Any]:
     document = came_from(said.kind, said.origin)
     if said.mode is not None:
         document["mode"] = said.mode.name
+    if said.origin.recipe:
+        document["recipe"] = said.origin.recipe
     document |= {"value": finite(said.value), "binds": said.binds}
     if said.law is not None:
         document["law"] = msgspec.structs.asdict(said.law)

@@ -81,7 +81,7 @@ def values_of(state: ArmState, slot: Slot, cls: type[MessageT]) -> Iterator[tupl
 
 
 def _origin(source: str, stamp: Stamp) -> Origin:
-    return Origin(source, stamp.by, stamp.at_us)
+    return Origin(source, stamp.by, stamp.at_us, stamp.recipe)
 
 
 def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:

@@ -14,6 +14,8 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     by: str = ""
     at_us: int = 0
+    recipe: str = ""
+    """`<name>@<version>` of the recipe that it came with."""
 
 
 class Setter(msgspec.Struct, frozen=True, array_like=True, gc=False):

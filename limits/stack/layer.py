@@ -47,6 +47,8 @@ class Origin:
     source: str
     by: str
     since_us: int
+    recipe: str = ""
+    """The recipe that it came with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
 from handlers.state.limit_sources import LimitSources
+from handlers.state.provenance import Setter, Stamp
 from limits.kinova_models import MODELS, KinovaModel
 from limits.stack.joints import JOINT_QUANTITIES, LOWER, QUANTITIES, TWIST_QUANTITIES
 from limits.stack.layer import SLOTS
@@ -199,3 +200,13 @@ def test_limits_that_cannot_be_used_are_told() -> None:
     with pytest.raises(BrokerError, match="needs one number a joint") as caught:
         answer(arm(sources=sources), "Explain")
     assert caught.value.kind == "held"
+
+
+def test_a_number_that_came_with_a_recipe_says_so_until_it_is_set_otherwise() -> None:
+    slot = ("joint_speed_soft_limits", 1)
+    recipe, other = Setter(Stamp("alice/plc-3", 5, "weld@3")), Setter(Stamp("bob/hmi", 6))
+    for setter, told in ((recipe, ["weld@3"]), (other, [])):
+        found = explained(arm(reported_by={slot: setter}), quantity="velocity", joint="joint_1", mode=JOYSTICK.name)
+        (number,) = found["numbers"]
+        assert [said["recipe"] for said in number["stack"] if "recipe" in said] == told
+        assert "recipe" not in number
