@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from broker.asyncapi.examples import EXAMPLES
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
 from schema.events import FLEET_CLASSES
@@ -64,6 +65,8 @@ async def test_each_example_is_answered_as_its_schema_says(
         opened = await client.change(arm, "ControlModeTopic")
         request_ = {**request_, "params": opened["result"]}
     address = arm if Address.ARM in RPC_TABLE[method].address else "@all"
+    if method in ("GetRecipe", "DeleteRecipe"):
+        await client.change("@all", "PutRecipe", EXAMPLES["PutRecipe"])
     reply = await client.call(address, method, request_["params"], id=request_["id"], **fields)
     (message,) = DOCUMENT["operations"][method]["reply"]["messages"]
     checked(found(message["$ref"])["payload"], reply)
