@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armbroker.cli import acl, audit, certs, completion, devices, doctor_command, health, limits, policy, screens, store
+from armbroker.cli import (
+    acl,
+    audit,
+    certs,
+    completion,
+    config_commands,
+    copies,
+    devices,
+    doctor_command,
+    health,
+    limits,
+    policy,
+    screens,
+    store,
+)
 from armbroker.cli.options import (
     AsJson,
     CaFile,
@@ -263,55 +277,6 @@ def agent(
     end(run_agents(given))
 
 
-Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings that name the store's directory.")]
-Data = Annotated[Path, typer.Option(metavar="DIR", help="The store's directory, without settings.")]
-
-
-@app.command(
-    short_help="Copy the store while it is served: armbroker backup DIR",
-    help="""Copy the store into DIR, which is made or empty: as it is at one moment, whether a service runs on it or
-    not. Every page, row and audit entry of the copy is checked.
-
-    \b
-    examples:
-      armbroker backup /backup/armbroker-monday --config /etc/armbroker/fleet.toml
-      armbroker backup ./copy --data ./data
-    """,
-)
-def backup(
-    target: Annotated[Path, typer.Argument(metavar="DIR", help="Where the backup goes.")],
-    config: Config = None,
-    data: Data = Path("data"),
-) -> None:
-    """Back up."""
-    from armbroker.cli.store_work import run_backup  # noqa: PLC0415 - only this command needs it
-
-    end(run_backup(target, config, data))
-
-
-@app.command(
-    short_help="Put a backup in the place of the store: armbroker restore DIR",
-    help="""Put the backup in DIR in the place of the store, while no service runs on it. What was there is kept beside
-    it. The next start is in an epoch above all that was told; what waited when the backup was made is held; what the
-    arms have meanwhile is told as differences, and nothing is sent to them before somebody asks for it.
-
-    \b
-    examples:
-      armbroker restore /backup/armbroker-monday --config /etc/armbroker/fleet.toml
-      armbroker restore ./copy --data ./data
-    """,
-)
-def restore(
-    target: Annotated[Path, typer.Argument(metavar="DIR", help="The backup.")],
-    config: Config = None,
-    data: Data = Path("data"),
-) -> None:
-    """Restore."""
-    from armbroker.cli.store_work import run_restore  # noqa: PLC0415 - only this command needs it
-
-    end(run_restore(target, config, data))
-
-
 @app.command(
     name="home-assistant",
     short_help="Tell Home Assistant of the arms: armbroker home-assistant --once",
@@ -392,6 +357,8 @@ app.command(
 app.command(short_help="Serve a page of the fleet: armbroker web", help=screens.WEB_HELP)(screens.web)
 app.command(short_help="Show the fleet in the terminal: armbroker top", help=screens.TOP_HELP)(screens.top)
 app.command(name="health", short_help=health.SHORT, help=health.TEXT)(health.health)
+copies.register(app)
+config_commands.register(app)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store.app, name="store", short_help="Work on a store at rest: armbroker store --help")
 app.add_typer(policy.app, name="policy", short_help="Rules that writes need: armbroker policy --help")

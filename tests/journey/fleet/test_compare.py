@@ -55,6 +55,26 @@ async def test_a_difference_tells_which_way_the_second_source_goes(connect: Clie
 
 
 @pytest.mark.parametrize("codec", CODECS)
+async def test_a_recipe_is_compared_in_what_it_names(connect: ClientMaker, arm: str, codec: str) -> None:
+    client, name = await connect(codec=codec), f"weld-{codec}"
+    items = {"payload_information": {"payload_mass": 2.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    await client.change("@all", "PutRecipe", {"name": name, "items": items})
+    await twist(client, arm, 0.2)
+    found = await result(client, arm, "Diff", to={"recipe": name})
+    assert [one["path"] for one in found["differences"]] == ["payload_information"]
+    assert (found["only_from"], found["only_to"]) == ([], [])
+    await client.change(arm, "SetPayloadInformation", {"payload_mass": 2})
+    assert (await result(client, arm, "Diff", to={"recipe": name, "version": 1}))["same"] is True
+    for source, kind in (
+        ({"recipe": name, "version": 9}, "unknown_recipe"),
+        ({"recipe": "no-such-recipe"}, "unknown_recipe"),
+        ({"recipe": "#/+"}, "malformed"),
+    ):
+        reply = await client.call(arm, "Diff", {"to": source})
+        assert reply["error"]["kind"] == kind, reply
+
+
+@pytest.mark.parametrize("codec", CODECS)
 async def test_a_value_tells_who_set_it(connect: ClientMaker, arm: str, codec: str) -> None:
     client = await connect(codec=codec)
     (before,) = (await result(client, arm, "Blame", items=[PATH]))["values"]

@@ -1,0 +1,1 @@
+"""Files of recipes and arms, one each, for version control."""

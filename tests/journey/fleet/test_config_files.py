@@ -1,0 +1,149 @@
+"""`armbroker export`, `import` and `diff` on a running service, as processes of their own."""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.journey.client import Client
+from tests.journey.conftest import ClientMaker
+from tests.journey.running import RunningService
+from tests.mosquitto import ROOT
+
+TWIST, JOYSTICK = "SetTwistLinearSoftLimit", {"control_mode": "CARTESIAN_JOYSTICK"}
+PATH = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
+OK, REFUSED, USAGE = 0, 1, 2
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs commands against one service."""
+
+    def __init__(self, service: RunningService, folder: Path) -> None:
+        self.service, self.folder = service, folder
+
+    async def __call__(self, *arguments: str) -> Ended:
+        command = (*arguments, "--mqtt", self.service.settings.mqtt.url, "--root", self.service.settings.root)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "armbroker", *command, stdout=PIPE, stderr=PIPE, cwd=self.folder,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(self.folder)},
+        )  # fmt: skip
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+        return Ended(process.returncode or 0, out.decode(), err.decode())
+
+
+@pytest.fixture
+def shell(service: RunningService, tmp_path: Path) -> Shell:
+    return Shell(service, tmp_path)
+
+
+async def twist(client: Client, arm: str, value: float) -> int:
+    return int((await client.change(arm, TWIST, {**JOYSTICK, "twist_linear_soft_limit": value}))["rev"])
+
+
+async def test_an_export_twice_gives_the_same_bytes(
+    shell: Shell, arms: Any, connect: ClientMaker, tmp_path: Path
+) -> None:
+    client, (one, two) = await connect(), (next(arms), next(arms))
+    await twist(client, one, 0.2)
+    for form in ("toml", "json"):
+        ended = await shell("export", one, two, "--out", "out", "--format", form)
+        assert (ended.code, ended.out.split()) == (OK, [f"out/{one}.{form}", f"out/{two}.{form}"]), ended
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert sorted(before) == sorted(f"{arm}.{form}" for arm in (one, two) for form in ("toml", "json"))
+    again = await shell("export", one, two, "--out", "out")
+    assert again.out.count("(as before)") == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    text = before[f"{one}.toml"].decode()
+    assert text.startswith(f'armbroker = 1\nkind = "arm"\nmodels = ["gen3_7dof"]\nname = "{one}"\n\n[items.')
+    assert "[items.twist_linear_soft_limit]\nCARTESIAN_JOYSTICK = 0.2\n" in text
+    assert (await shell("diff", f"out/{one}.toml", f"out/{one}.json")).code == OK
+
+
+async def test_a_revision_is_compared_with_now(shell: Shell, arm: str, connect: ClientMaker) -> None:
+    client = await connect()
+    rev = await twist(client, arm, 0.2)
+    await twist(client, arm, 0.1)
+    found = await shell("diff", f"{arm}@{rev}", arm)
+    assert (found.code, found.out) == (REFUSED, f"{PATH}: 0.2 -> 0.1 (tightening)\n")
+    back = await shell("diff", arm, f"{arm}@{rev}", "--json")
+    assert '"count": 1' in back.out
+    beyond = await shell("diff", f"{arm}@900", arm)
+    assert beyond.code == REFUSED
+    assert "900 > " in beyond.err
+
+
+async def test_recipes_go_into_files_and_back(start_service: Any, connect: ClientMaker, tmp_path: Path) -> None:
+    service = start_service("r1")
+    shell, client = Shell(service, tmp_path), await connect(to=service)
+    items = {"payload_information": {"payload_mass": 2}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    made = {"name": "weld", "items": items, "models": ["gen3_7dof"], "note": 'said "so"'}
+    await client.change("@all", "PutRecipe", made)
+    await client.change("@all", "PutRecipe", {"name": "glue", "items": items})
+    ended = await shell("export", "--recipes", "--out", "recipes")
+    assert (ended.code, ended.out.split()) == (OK, ["recipes/glue.toml", "recipes/weld.toml"])
+    unchanged = await shell("import", "recipes/weld.toml", "recipes/glue.toml")
+    assert (unchanged.code, unchanged.out) == (OK, "weld: version 1 (as before)\nglue: version 1 (as before)\n")
+    assert (await shell("diff", "recipe:weld", "recipes/weld.toml")).code == OK
+    path = tmp_path / "recipes/weld.toml"
+    path.write_text(path.read_text().replace("CARTESIAN_JOYSTICK = 0.2", "CARTESIAN_JOYSTICK = 0.15"))
+    assert (await shell("import", "recipes/weld.toml", "--dry-run")).code == OK
+    assert (await shell("import", "recipes/weld.toml")).out == "weld: version 2\n"
+    found = await shell("diff", "recipe:weld@1", "recipe:weld@2")
+    assert (found.code, found.out) == (REFUSED, f"{PATH}: 0.2 -> 0.15 (tightening)\n")
+    assert (await shell("diff", "recipe:weld", "r1")).code == REFUSED
+    missing = await shell("diff", "recipe:weld@9", "r1")
+    assert missing.code == REFUSED
+    assert "unknown_recipe" in missing.err
+    assert "r1" not in (await shell("export", "--recipes", "--out", "recipes")).out
+
+
+async def test_faulty_files_are_told_whole_and_nothing_is_sent(
+    shell: Shell, arm: str, connect: ClientMaker, tmp_path: Path
+) -> None:
+    client = await connect()
+    good = 'armbroker = 1\nkind = "recipe"\nname = "good"\n[items.gravity_vector]\nz = -9.8\n'
+    (tmp_path / "good.toml").write_text(good)
+    (tmp_path / "bad.toml").write_text(good.replace("z = -9.8", 'x = "a"\ny = nan'))
+    (tmp_path / "worse.json").write_text('{"armbroker": 2}')
+    ended = await shell("import", "good.toml", "bad.toml", "worse.json", "--to", arm)
+    assert (ended.code, ended.out) == (USAGE, "")
+    for told in ("bad.toml:5: items.gravity_vector.x: ", "bad.toml:6: items.gravity_vector.y: nan",
+                 "worse.json:1: armbroker: '2'", "worse.json:1: items: "):  # fmt: skip
+        assert told in ended.err
+    assert (await client.call(arm, "GetHistory"))["result"]["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("export",), USAGE, "one @GROUP or --recipes is wanted"),
+        (("export", "no-such-arm", "--timeout", "1"), REFUSED, "no such arm, or it was never read"),
+        (("import", "missing.toml"), USAGE, "missing.toml"),
+        (("diff", "@cell-4", "r1"), USAGE, "a group stands second"),
+        (("diff", "no-such-arm", "r2"), REFUSED, "unknown_arm"),
+        (("diff", "arm-0000", "no-such-arm"), REFUSED, "unknown_arm"),
+    ],
+)
+async def test_wrong_arguments_are_told(shell: Shell, arguments: tuple[str, ...], code: int, words: str) -> None:
+    ended = await shell(*arguments)
+    assert ended.code == code, ended
+    assert words in ended.err
+
+
+async def test_files_of_something_else_are_not_written_over(shell: Shell, arm: str, tmp_path: Path) -> None:
+    for text in ("x = 1\n", 'armbroker = 1\nkind = "recipe"\nname = "q"\n[items.gravity_vector]\nz = 1\n'):
+        path = tmp_path / f"{arm}.toml"
+        path.write_text(text)
+        ended = await shell("export", arm, "--out", ".")
+        assert ended.code == USAGE
+        assert "not written over" in ended.err
+        assert path.read_text() == text
