@@ -22,6 +22,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "wait": ("applied", "stored"),
     "unit": ("deg", "rad"),
     "view": ("reported", "desired"),
+    "when": ("now", "idle"),
 }
 TELL_AT_THE_END_S = 5.0
 """How long the end waits for what services say of themselves."""

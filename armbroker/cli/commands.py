@@ -138,6 +138,9 @@ def call(
     ttl_ms: Annotated[
         int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
     ] = None,
+    when: Annotated[
+        str | None, typer.Option(help="When a change goes out: now, or idle: once its arm is idle (default ttl: 8 h).")
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
     request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
     as_json: AsJson = False,
@@ -147,7 +150,7 @@ def call(
 
     options: RequestOptions = {
         "wait": wait, "dry_run": dry_run or None, "if_rev": if_rev, "reason": reason,
-        "unit": unit, "view": view, "ttl_ms": ttl_ms,
+        "unit": unit, "view": view, "ttl_ms": ttl_ms, "when": when,
     }  # fmt: skip
     who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
     request = calling.Request(arm, method, params, timeout, request_id, options, keep)

@@ -39,6 +39,9 @@ RESULTS: dict[str, type[Message]] = {
 _TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at"}
 
 
+_WORDS = {"wait": ("applied", "stored"), "view": ("reported", "desired", "ground"), "when": ("now", "idle")}
+
+
 def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
     """The payload of a request given as the protocol's JSON object."""
     if codec == "json":
@@ -49,9 +52,9 @@ def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
     fields = dict(request)
     params = fields.pop("params", None)
     message = wire.Request()
-    for name in ("wait", "view"):
+    for name, words in _WORDS.items():
         if name in fields:
-            fields[name] = {"applied": 0, "stored": 1, "reported": 0, "desired": 1}[fields[name]]
+            fields[name] = words.index(fields[name])
     for name, value in fields.items():
         setattr(message, name, value)
     if params is not None:

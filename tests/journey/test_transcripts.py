@@ -15,6 +15,7 @@ PAGES = {
     ROOT / "docs" / "tutorial.md": plant_of_trial,
     ROOT / "docs" / "howto_operator.md": plant_of_trial,
     ROOT / "docs" / "howto_planner.md": plant_of_trial,
+    ROOT / "docs" / "fleet.md": plant_of_trial,
     ROOT / "docs" / "howto_plc.md": plant_of_transcript,
 }
 """Each page with commands, and where they run."""

@@ -32,6 +32,7 @@ VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
     (re.compile(r'"(sec|usec)":\d+'), r'"\1":0'),
     (re.compile(r"(?m)^\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) "), "TIME "),
+    (re.compile(r"\buntil \d\d:\d\d:\d\d\b"), "until TIME"),
     (re.compile(r" id [0-9a-f]{8}-000001\b"), " id ID"),
 )
 """What differs from run to run: times, the same as the two numbers of a notification, ids of the command line."""

@@ -71,6 +71,7 @@ async def test_msgpack_and_another_root(mosquitto: Mosquitto) -> None:
         ("SetControlMode", {}, None, 2),
         ("SetControlMode", {"ttl_ms": 4_500}, 4_500, 5),
         ("SetGravityVector", {"ttl_ms": 100_000}, 100_000, 30),
+        ("SetGravityVector", {"when": "idle"}, 28_800_000, 30),
         ("SetGravityVector", {"keep": True}, None, 0),
         ("SetGravityVector", {"keep": True, "ttl_ms": 9}, 9, 0),
     ],
