@@ -138,9 +138,7 @@ def call(
     ttl_ms: Annotated[
         int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
     ] = None,
-    when: Annotated[
-        str | None, typer.Option(help="When a change goes out: now, or idle: once its arm is idle (default ttl: 8 h).")
-    ] = None,
+    when: Annotated[str | None, typer.Option(help="When it goes out: now, or once its arm is idle (ttl 8 h).")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
     request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
     as_json: AsJson = False,
