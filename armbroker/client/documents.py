@@ -49,10 +49,11 @@ class WarningDocument(TypedDict):
 class RequestOptions(TypedDict, total=False):
     """The fields of a request beside id and params; None counts as absent.
 
-    `if_rev`: only if the value has not changed after this revision. `dry_run`: check, change nothing. `wait`: `applied`
-    or `stored`. `issued_at`: RFC 3339. `ttl_ms`: 1 to 300,000, with `when` idle to 604,800,000. `reason`: at most 200 characters, for the history.
-    `unit`: `deg` or `rad`, what the values are meant in. `view`: `reported`, `desired` or `ground`, for a Get.
-    `valid_for_ms`, `until`: an end of the change. `when`: `now` or `idle`. `group`: how a group takes it.
+    `if_rev`: only if the value has not changed after this revision. `dry_run`: check, change nothing. `wait`:
+    `applied` or `stored`. `issued_at`: RFC 3339. `ttl_ms`: 1 to 300,000, with `when` idle to 604,800,000. `reason`:
+    at most 200 characters, for the history. `unit`: `deg` or `rad`, what the values are meant in. `view`:
+    `reported`, `desired` or `ground`, for a Get. `valid_for_ms`, `until`: an end of the change. `when`: `now` or
+    `idle`. `group`: how a group takes it.
     """
 
     if_rev: int | None
