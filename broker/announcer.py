@@ -36,8 +36,9 @@ class Announcer:
     def mend(self, retained: Mapping[str, bytes]) -> None:
         """Publish what is not retained as it is: payload by name below `meta/`."""
         for name, document in self._of_the_service().items():
-            if retained.get(name) != JSON.encode_document(document):
-                self._retain(self._topics.meta(name), document, self_description.SHORTENED.get(name))
+            made = self._publication(self._topics.meta(name), document, self_description.SHORTENED.get(name))
+            if retained.get(name) != self._ledger.outbox.fitted(made):
+                self._ledger.outbox.send(made)
 
     def _of_the_service(self) -> dict[str, dict[str, Any]]:
         """The documents of the service itself, by name below `meta/`."""
@@ -90,10 +91,13 @@ class Announcer:
             self._clear(self._topics.state(arm, name))
         self._clear(self._topics.meta(f"factsheet/{arm}"))
 
-    def _retain(self, topic: str, document: dict[str, Any], short: Shorten | None = None) -> None:
+    def _retain(self, topic: str, document: dict[str, Any]) -> None:
+        self._ledger.outbox.send(self._publication(topic, document))
+
+    def _publication(self, topic: str, document: dict[str, Any], short: Shorten | None = None) -> Publication:
         payload = JSON.encode_document(document)
         shorten = shortener("", payload) if short is None else partial(short, document)
-        self._ledger.outbox.send(Publication(topic, payload, JSON.content_type, retain=True, shorten=shorten))
+        return Publication(topic, payload, JSON.content_type, retain=True, shorten=shorten)
 
     def _clear(self, topic: str) -> None:
         self._ledger.outbox.send(Publication(topic, b"", retain=True))

@@ -155,6 +155,13 @@ class Outbox:
         if not self.backlog:
             self._idle.set()
 
+    def fitted(self, publication: Publication) -> bytes:
+        """What would be sent of it: the payload, or as much as fits into a packet."""
+        room = self.room(publication)
+        if publication.shorten is None or len(publication.payload) <= room:
+            return publication.payload
+        return publication.shorten(max(0, room))
+
     def _shorten(self, publication: Publication) -> None:
         """Make it fit into a packet, without its Correlation Data where that leaves no room for anything else."""
         if len(publication.payload) <= self.room(publication):

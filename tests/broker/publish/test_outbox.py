@@ -190,6 +190,8 @@ def test_what_is_larger_than_a_packet_is_shortened_and_loses_its_correlation_onl
         long = Publication("t", b"1" * 1_100, correlation=b"c" * 1_000, shorten=shorten)
         longer = Publication("t", b"1" * 4_000, correlation=b"c" * 1_900, shorten=shorten)
         plain = Publication("t", b"1" * 4_000)
+        assert [len(bench.outbox.fitted(one)) for one in (fits, long, plain)] == [900, 5, 4_000]
+        rooms.clear()
         bench.link.restore(present=True)
         for publication in (fits, long, longer, plain):
             bench.outbox.send(publication)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from broker import self_description
 from broker.publish.readback import SILENCE_S, SILENT_MOST
+from broker.record.replies import JSON
 from tests.memory_link import BASE
 from tests.virtual_plant import Plant, play, run
 
@@ -201,7 +203,24 @@ def test_where_nothing_can_be_read_everything_is_published(tmp_path: Path) -> No
         plant.link.readable = False
         plant.service._readback.ask()
         await plant.turn(60.0)
-        assert len(topics(plant, after)) == 2 * (len(NAMES) + 1) + 2
+        assert len(topics(plant, after)) == 2 * (len(NAMES) + 1) + 3
+
+    play(tmp_path, scenario)
+
+
+def test_what_was_shortened_for_the_server_is_right_as_it_is(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(QUIET_S)
+        document = JSON.encode_document(self_description.asyncapi(plant.settings))
+        plant.link.max_packet = len(document) // 2
+        plant.service._readback.ask()
+        await plant.turn(QUIET_S)
+        short = plant.link.retained[f"{BASE}/meta/asyncapi"]
+        assert len(short) < len(document) // 2
+        after = len(plant.link.published)
+        plant.service._readback.ask()
+        await plant.turn(QUIET_S)
+        assert "meta/asyncapi" not in topics(plant, after)
 
     play(tmp_path, scenario)
 
