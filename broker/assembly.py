@@ -145,7 +145,7 @@ def reconciler_of(
     )  # fmt: skip
     settler.idle.read = partial(reconciler.contact_soon, why="changes wait until it is idle", connect=False)
     settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
-    settler.endings.describe = announcer.factsheet
+    settler.endings.describe, settler.overriding.released = announcer.factsheet, release
     return reconciler
 
 
@@ -173,7 +173,7 @@ def access_of(
 def orders_of(
     ledger: Ledger,
     access: Access,
-    parking: Parking,
+    settler: Settler,
     reconciler: Reconciler,
     sessions: Mapping[str, ArmSession],
     decision: Decision,
@@ -181,8 +181,9 @@ def orders_of(
 ) -> Orders:
     """What carries out what handlers order of the shell."""
     return Orders(
-        ledger, ledger.notices, authorities=access.authorities, parking=parking, confirm_arm=reconciler.confirm_arm,
-        administration=access.administration, recipes=recipes,
+        ledger, ledger.notices, authorities=access.authorities, parking=settler.parking,
+        confirm_arm=reconciler.confirm_arm, administration=access.administration, overriding=settler.overriding,
+        recipes=recipes,
         comparisons=Comparisons(sessions, PastValues(ledger.store), decision.grant),
     )  # fmt: skip
 
@@ -224,7 +225,7 @@ def acceptance_of(
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
-        orders=orders_of(ledger, access, settler.parking, reconciler, sessions, decision, recipes),
+        orders=orders_of(ledger, access, settler, reconciler, sessions, decision, recipes),
         notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
         fleet_events=fleet_events, questions=questions,
     )  # fmt: skip

@@ -123,7 +123,7 @@ class FleetChange:
         parts = self._parts
         await self._rest(session)
         await parts.fleet.shut(session)
-        for forgotten in (parts.reconciler, parts.drift, parts.authorities):
+        for forgotten in (parts.reconciler, parts.drift, parts.authorities, parts.settler.overriding.times):
             forgotten.forget(session.arm)
         for job in session.unsettled():
             if session.may_be_with_arm(job):
@@ -159,6 +159,7 @@ class FleetChange:
                 del self._removed[name]
                 parts.settler.take_back(session)
                 self._sessions[name] = session
+                parts.settler.overriding.begin(session)
                 self._begin(session)
                 return
         elif self._opened(name, lambda: self._sessions.update({name: parts.fleet.open(arm)})):
@@ -169,6 +170,7 @@ class FleetChange:
             parts.ledger.backfill.begin(session)
             parts.ledger.backfill.feed()
             recovery.requeue(alone, parts.loaded, parts.ledger, parts.settler, parts.damages)
+            parts.settler.overriding.begin(session)
             self._begin(session)
             return
         del after[name]

@@ -14,6 +14,7 @@ from broker.arms.jobs import Address, ChangeJob, Phase, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
 from broker.record.administration import SETTINGS, Administration
 from broker.record.ledger import BATCH, RESTORE, Ledger
+from broker.record.override_rows import restore_ground, restore_override
 from broker.record.replies import Replies, from_outcome
 from broker.settle.fatal_reads import READS_KEY, fatal_reads
 from broker.settle.settler import Settler
@@ -27,12 +28,15 @@ from broker.store.rows import (
     ChangeUpdate,
     Damage,
     FirstRow,
+    GroundRow,
     ItemRow,
     Loaded,
+    OverrideRow,
     RequestRow,
 )
 from broker.store.store import Store
 from handlers.methods.factory import factory_slots
+from handlers.overrides.returns import aim_of
 from handlers.state.arm_state import as_message
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
@@ -41,7 +45,7 @@ from schema.events import AdminEvent
 from schema.items import ITEMS
 from schema.joint_items import JointParameterMap
 
-R = TypeVar("R", ArmRow, ItemRow, FirstRow)
+R = TypeVar("R", ArmRow, ItemRow, FirstRow, GroundRow, OverrideRow)
 
 _warnings = msgspec.json.Decoder(tuple[Warned, ...]).decode
 UNUSABLE = (msgspec.MsgspecError, BrokerError, ValueError, KeyError, TypeError)
@@ -97,6 +101,8 @@ def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -
     _restore_rows(sessions, damages, loaded.arms, partial(_restore_known, loaded), "arm")
     _restore_rows(sessions, damages, loaded.items, restore_item, "item")
     _restore_rows(sessions, damages, loaded.firsts, _restore_first, "first_value")
+    _restore_rows(sessions, damages, loaded.grounds, restore_ground, "ground")
+    _restore_rows(sessions, damages, loaded.overrides, restore_override, "override")
     for session in sessions.values():
         if damaged := loaded.meta.get(DAMAGED + session.arm):
             hold(session, damaged)
@@ -115,7 +121,7 @@ def _restore_rows(
             try:
                 put(session, row)
             except UNUSABLE as error:
-                key = "" if isinstance(row, ArmRow) else f"{row.key}/{row.mode}"
+                key = f"{row.key}/{row.mode}" if isinstance(row, ItemRow | FirstRow | GroundRow) else ""
                 damages.distrust(session, Damage(table, row.arm, key, f"it cannot be used: {error}"))
 
 
@@ -166,6 +172,9 @@ def _desire_again(session: ArmSession, job: ChangeJob) -> None:
         state.last_rev[slot] = state.desired_rev[slot] = part.rev
         if part is not job and part.wanted is None:
             continue
+        if job.back is not None:
+            _desire_return(session, job)
+            continue
         if part.wanted is not None:
             state.desired[slot] = part.wanted
         state.desired_by[slot] = session.setter_of(part, state.desired[slot]) if part.wanted is None else part.setter
@@ -179,6 +188,17 @@ def _know_setters(session: ArmSession, job: ChangeJob, before: bytes | None) -> 
                 step.setter = session.setter_of(step, step.wanted)
     elif job.wanted is not None:
         job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, before)
+
+
+def _desire_return(session: ArmSession, job: ChangeJob) -> None:
+    """What is in force is desired, unless somebody's change is not settled yet."""
+    state, slot = session.state, job.slot
+    others = [one.rev for one in session.unsettled() if one.back is None and one.of_slot(slot) is not None and one.rev]
+    aim = aim_of(state, slot)
+    if others:
+        state.desired_rev[slot] = max(others)
+    elif aim is not None:
+        state.desired[slot], state.desired_by[slot] = aim, job.setter
 
 
 def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
@@ -209,6 +229,7 @@ def requeue(
             ledger.store.batch.update_change(over)
             continue
         state = session.state
+        settler.overriding.found(session, job)
         _know_setters(session, job, row.before)
         _desire_again(session, job)
         session.count_in(job)
@@ -274,6 +295,8 @@ def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:
     loaded.arms[:] = [row for row in loaded.arms if row.arm not in sessions]
     loaded.items[:] = [row for row in loaded.items if row.arm not in sessions]
     loaded.firsts[:] = [row for row in loaded.firsts if row.arm not in sessions]
+    loaded.grounds[:] = [row for row in loaded.grounds if row.arm not in sessions]
+    loaded.overrides[:] = [row for row in loaded.overrides if row.arm not in sessions]
     loaded.open_changes[:] = [row for row in loaded.open_changes if row.arm not in sessions]
     open_changes = {change.n for change in loaded.open_changes}
     loaded.open_requests[:] = [row for row in loaded.open_requests if row.n in open_changes]

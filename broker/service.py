@@ -44,11 +44,12 @@ from broker.presence.starts import known_starts, remember_start
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack, reading_link
 from broker.record.fleet_events import FleetEvents
+from broker.record.principals import SERVICE
 from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Groups, Settings
 from broker.settings.password import Password
-from broker.settle.drift import SERVICE, Drift
+from broker.settle.drift import Drift
 from broker.settle.fences import Fences
 from broker.settle.queues import Queues
 from broker.store.errors import StoreFullError
@@ -237,6 +238,8 @@ class Service:
         recovery.tell_renamed(self.sessions, self._loaded.meta, self._access.administration, self._store)
         await self._bus.open()
         recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
+        for session in self.sessions.values():
+            self._settler.overriding.begin(session)
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         recovery.drop_taken(self.sessions, self._loaded)
         self._announcer.begin(self._settler.policing.policy)

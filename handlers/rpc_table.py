@@ -17,6 +17,7 @@ from handlers.methods import (
     kinematic_limits,
     kinematics,
     notifications,
+    overrides,
     pending,
     queries,
     recipes,
@@ -118,6 +119,8 @@ _EXPLICIT = (
     Rpc("GetRecipe",                   READ,  None,                   None,                 recipes.get_recipe,                   "Read a version of a recipe, the newest unless told", address=Address.FLEET),
     Rpc("ListRecipes",                 READ,  None,                   None,                 recipes.list_recipes,                 "List the recipes by name", address=Address.FLEET),
     Rpc("DeleteRecipe",                WRITE, None,                   None,                 recipes.delete_recipe,                "Take a recipe off the list; what was applied stays", right=MAY_WRITE, address=Address.FLEET),
+    Rpc("ExtendOverride",              WRITE, None,                   None,                 overrides.extend_override,            "Give overrides another end: `rev`, `plan` or `all`", guard=HOLD, right=MAY_WRITE, address=EACH),
+    Rpc("EndOverride",                 WRITE, None,                   None,                 overrides.end_override,               "End overrides now, or keep what they gave", guard=HOLD, right=MAY_WRITE, address=EACH),
     Rpc("SimFault",                    WRITE, None,                   None,                 simulation.sim_fault,                 "Tell a simulated arm to misbehave", right=MAY_WRITE),
 )
 # fmt: on
@@ -154,7 +157,7 @@ SETS = frozenset(
 )
 """Methods that set values of items."""
 OPTIONS: dict[Option, frozenset[str]] = {
-    Option.END: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
+    Option.END: (SETS - HELD_METHODS) | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
     Option.IDLE: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision", "Rollout"},
 }
 """The methods that take each option."""
@@ -176,6 +179,8 @@ SERVICE_METHODS = HELD_METHODS | {
     "DiscardPending",
     "ConfirmArm",
     "RestoreFactory",
+    "ExtendOverride",
+    "EndOverride",
     "SetAuthority",
     "HoldArm",
     "ReleaseArm",

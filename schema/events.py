@@ -14,6 +14,8 @@ class EventClass(enum.StrEnum):
     OUTCOME = "outcome"
     ADMIN = "admin"
     """Who may change the arm, which arm it is, and whom the rights refused."""
+    OVERRIDE = "override"
+    """Ends of changes that have one."""
     PLAN = "plan"
     """Of the fleet: changes of many arms."""
     RECIPE = "recipe"
@@ -57,6 +59,14 @@ class AdminEvent(enum.StrEnum):
     REQUEST_DENIED = "REQUEST_DENIED"
 
 
+class OverrideEvent(enum.StrEnum):
+    """Events of changes with an end."""
+
+    OVERRIDE_EXTENDED = "OVERRIDE_EXTENDED"
+    OVERRIDE_ENDING = "OVERRIDE_ENDING"
+    OVERRIDE_ENDED = "OVERRIDE_ENDED"
+
+
 class FleetEvent(enum.StrEnum):
     """Events of the fleet itself."""
 
@@ -86,6 +96,7 @@ _OWN = (
     EventRow(CONTROL_MODE_CHANGED, EventClass.MODE, None),
     EventRow(CHANGE_NOT_APPLIED, EventClass.OUTCOME, None),
     *(EventRow(event.value, EventClass.ADMIN, None) for event in AdminEvent),
+    *(EventRow(event.value, EventClass.OVERRIDE, None) for event in OverrideEvent),
     *(EventRow(event.value, FLEET_TOPICS.get(event, EventClass.PLAN), None) for event in FleetEvent),
     EventRow(HANDLE_EXPIRED, EventClass.NOTICE, None),
 )

@@ -254,6 +254,14 @@ MAPPINGS: dict[str, tuple[str, str]] = {
     "DiscardPending": ("`rev` or `all: true`", "`{}`"),
     "ConfirmArm": ("", "`{}`"),
     "RestoreFactory": ("", "`{items: {<item> or <item/slot>: outcome}}`; absent where the reply came before the end"),
+    "ExtendOverride": (
+        "`rev`, `plan` or `all: true`; `valid_for_ms` or `until`",
+        "`{overrides: [{rev, until}]}`",
+    ),
+    "EndOverride": (
+        "`rev`, `plan` or `all: true`; `direction?`: tightening, loosening or unordered; `keep?`",
+        "`{ended: [rev], left: [rev]}`",
+    ),
     "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
     "HoldArm": ("`reason, until?`", "`{}`"),
     "ReleaseArm": ("", "`{}`"),

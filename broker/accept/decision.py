@@ -9,16 +9,27 @@ from broker.settle.policing import NeedsSecondError, Policing
 from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
+from handlers.overrides.standing import check_standing
 from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
 from handlers.state.arm_state import ArmState
+from schema.arms import Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError
 
 NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 """Stands for the arm of a request that is for none."""
+
+
+def check_kept(state: ArmState, user: str, outcome: Proposal | Restoration) -> None:
+    """Refuse what is looser than a tightening override of somebody else; raises BrokerError."""
+    if isinstance(outcome, Proposal):
+        check_standing(state, user, outcome.slot, None if outcome.verb is Verb.RESET else outcome.value)
+    else:
+        for slot in outcome.slots:
+            check_standing(state, user, slot, None)
 
 
 class Decision:
@@ -63,8 +74,7 @@ class Decision:
         if policy is not None:
             request = self._policing.check(rpc, request)
         check_lock(rpc, session, request, self.users)
-        only = checked_only or request.envelope.dry_run
-        writes = rpc.access is Access.WRITE
+        only, writes = checked_only or request.envelope.dry_run, rpc.access is Access.WRITE
         if writes and not only and self._reserve.full():
             raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
         if wrong is not None:
@@ -73,6 +83,8 @@ class Decision:
         outcome = rpc.decide(state, request)
         if isinstance(outcome, Proposal | Restoration):
             check_reserve(state, outcome)
+            if state.overrides is not None:
+                check_kept(state, request.user, outcome)
         if policy is not None:
             return self._judged(rpc, state, request, outcome, only=only and writes)
         return checked(state, rpc, outcome) if only and writes else outcome

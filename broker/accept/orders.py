@@ -14,6 +14,7 @@ from broker.record.history_entries import history_entry
 from broker.record.ledger import Ledger
 from broker.record.recipes import RecipeBook
 from broker.settle.authority import Authorities
+from broker.settle.overriding import Overriding
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
 from devices.adapter import ArmRefusedError, FaultyArm
@@ -28,7 +29,9 @@ from handlers.rpc.outcome import (
     ConfirmOrder,
     DiffQuery,
     DiscardOrder,
+    EndOrder,
     EventsQuery,
+    ExtendOrder,
     FaultOrder,
     HistoryQuery,
     HoldOrder,
@@ -42,6 +45,7 @@ from handlers.rpc.outcome import (
 from handlers.rpc.request import Request
 from handlers.rpc.row import Access, Rpc
 from schema.arms import Fault
+from schema.codecs.times import format_time
 from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.events import AdminEvent
@@ -66,6 +70,7 @@ class Orders:
         administration: Administration,
         comparisons: Comparisons,
         recipes: RecipeBook,
+        overriding: Overriding,
     ) -> None:
         self._ledger = ledger
         self._notices = notices
@@ -75,6 +80,7 @@ class Orders:
         self._administration = administration
         self._comparisons = comparisons
         self._recipes = recipes
+        self._overriding = overriding
 
     def carry_out(self, session: ArmSession, request: Request, order: Outcome) -> Answer:
         """Do what is ordered, and the answer.
@@ -83,21 +89,20 @@ class Orders:
             BrokerError: the simulated arm refuses the fault; what keeps another arm from being confirmed.
         """
         match order:
-            case OpenHandle(topic):
-                identifier = self._notices.open(request.user, request.conn, session.arm, topic)
-                return Answer(NotificationHandle(identifier), Stage.STORED)
-            case CloseHandle(identifier):
-                self._notices.close(identifier)
-                return Answer(Empty(), Stage.STORED)
+            case OpenHandle() | CloseHandle():
+                return self._handled(session, request, order)
             case ConfirmOrder(rev):
                 self._parking.confirm(session, rev, request.author)
                 return Answer({}, Stage.STORED)
             case DiscardOrder(rev):
                 self._parking.discard(session, rev, request.author)
                 return Answer({}, Stage.STORED)
+            case ExtendOrder() | EndOrder():
+                return self._overridden(session, request, order)
             case ArmOrder():
                 before = session.serial
                 self._confirm_arm(session, request.author)
+                self._overriding.discard(session, request.author, asked_by(request))
                 self._administration.changed(
                     session, AdminEvent.ARM_CONFIRMED, request.author, before, session.serial, asked_by(request)
                 )
@@ -114,6 +119,13 @@ class Orders:
                 return Answer({}, Stage.STORED)
             case _:
                 raise TypeError(type(order).__name__)
+
+    def _handled(self, session: ArmSession, request: Request, order: OpenHandle | CloseHandle) -> Answer:
+        if isinstance(order, CloseHandle):
+            self._notices.close(order.identifier)
+            return Answer(Empty(), Stage.STORED)
+        identifier = self._notices.open(request.user, request.conn, session.arm, order.topic)
+        return Answer(NotificationHandle(identifier), Stage.STORED)
 
     def of_fleet(self, stream: Stream, rpc: Rpc, request: Request, order: Outcome) -> Answer:
         """Do what is ordered of the fleet itself, but for a dry run, and the answer.
@@ -135,6 +147,15 @@ class Orders:
                 return self._recipes.carry_out(request, order)
             case _:
                 raise TypeError(type(order).__name__)
+
+    def _overridden(self, session: ArmSession, request: Request, order: ExtendOrder | EndOrder) -> Answer:
+        asked = asked_by(request)
+        if isinstance(order, EndOrder):
+            self._overriding.end_all(session, order, request.author, asked)
+            return Answer({"ended": list(order.revs), "left": list(order.left)}, Stage.STORED)
+        self._overriding.extend(session, order, request.author, asked)
+        until = format_time(order.until_us)
+        return Answer({"overrides": [{"rev": rev, "until": until} for rev in order.revs]}, Stage.STORED)
 
     def looked_up(self, arm: str, query: HistoryQuery | EventsQuery) -> Answer:
         """What the store has of an arm, or of the fleet.

@@ -4,7 +4,17 @@ import math
 
 from broker.accept.arrival import Arrival
 from broker.settings import Settings, Users
-from handlers.rpc.outcome import ArmOrder, AuthorityOrder, ConfirmOrder, Outcome, Proposal, ReleaseOrder, Restoration
+from handlers.rpc.outcome import (
+    ArmOrder,
+    AuthorityOrder,
+    ConfirmOrder,
+    EndOrder,
+    ExtendOrder,
+    Outcome,
+    Proposal,
+    ReleaseOrder,
+    Restoration,
+)
 from handlers.state.arm_state import ArmState
 from schema.arms import Authority
 from schema.errors import BrokerError
@@ -109,6 +119,8 @@ def loosens(state: ArmState, outcome: Outcome) -> bool:
     match outcome:
         case Proposal():
             return outcome.loosening or outcome.slot[0] == CONTROL_MODE
+        case EndOrder() | ExtendOrder():
+            return True
         case Restoration() | ConfirmOrder() | ArmOrder() | ReleaseOrder():
             return True
         case AuthorityOrder():

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from broker.blobs import pack
 from broker.store.rows import Terms
 from broker.timers import Timer
@@ -54,6 +56,13 @@ class Waiter:
     warnings: tuple[Warned, ...] = ()
 
 
+class Back(msgspec.Struct, frozen=True, gc=False):
+    """Of which override a change is the return, and what the arm had of it."""
+
+    rev: int
+    given: Message
+
+
 @dataclass(slots=True, eq=False)
 class ChangeJob:
     """One accepted change on its way to the arm.
@@ -76,6 +85,8 @@ class ChangeJob:
     reason: str
     warnings: tuple[Warned, ...] = ()
     terms: Terms | None = None
+    back: "Back | None" = None
+    """Of a change that ends an override: what that gave."""
     expires: float = 0.0
     at_us: int = 0
     kept: tuple[bytes | None, bytes | None] | None = None
@@ -200,26 +211,37 @@ class ForwardJob:
     connection: str
 
 
-WHEN_IDLE = Terms(when_idle=True)
-
-
 def common_of(request: Request, *, n: int, request_n: int, expires: float) -> dict[str, Any]:
     """What a change has of its request, whatever it changes."""
     return {
         "n": n, "request_n": request_n, "rev": 0, "author": request.author, "request_id": request.request_id,
         "method": request.method, "reason": request.envelope.reason, "expires": expires, "at_us": request.at_us,
-        "terms": WHEN_IDLE if request.envelope.when is When.IDLE else None,
+        "terms": terms_of(request),
     }  # fmt: skip
+
+
+def terms_of(request: Request) -> Terms | None:
+    """What belongs to a change beside its value: its end, counted from acceptance, and whether it waits for idle."""
+    envelope = request.envelope
+    if envelope.valid_for_ms is not None:
+        until_us = request.at_us + envelope.valid_for_ms * 1_000
+    else:
+        until_us = envelope.until_us or 0
+    idle = envelope.when is When.IDLE
+    return Terms(until_us=until_us, when_idle=idle) if until_us or idle else None
 
 
 def job_of(request: Request, outcome: Proposal, *, n: int, request_n: int, expires: float) -> ChangeJob:
     """The change of one slot that a request asks for, as it was decided."""
+    envelope = request.envelope
+    ends = envelope.valid_for_ms is not None or envelope.until_us is not None
+    terms = terms_of(request) if ends or envelope.when is When.IDLE else None
     return ChangeJob(
         n=n, request_n=request_n, rev=0, slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb,
-        wanted=outcome.value, loosening=outcome.loosening, unchanged=outcome.unchanged, author=request.author,
+        wanted=outcome.value, loosening=outcome.loosening,
+        unchanged=outcome.unchanged and not ends, author=request.author, terms=terms,
         request_id=request.request_id, method=request.method, reason=request.envelope.reason, expires=expires,
         at_us=request.at_us, warnings=outcome.warnings, named=outcome.named,
-        terms=WHEN_IDLE if request.envelope.when is When.IDLE else None,
     )  # fmt: skip
 
 

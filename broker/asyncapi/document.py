@@ -133,6 +133,7 @@ def _events(topics: Topics) -> dict[str, _Channel]:
         "configEvent": (topics.event("{arm}", event_topic("{event}")), "Configuration events", event),
         "modeEvent": (topics.event("{arm}", event_topic(CONTROL_MODE_CHANGED)), "Control mode events", event),
         "outcomeEvent": (topics.event("{arm}", outcome), "Accepted changes that did not become what was asked", event),
+        "overrideEvent": (topics.event("{arm}", EventClass.OVERRIDE.value), "Ends of changes that have one", event),
         "adminEvent": (topics.event("{arm}", admin), told, event),
         **{
             f"{topic.value}Event": (topics.event(FLEET, topic.value), f"Events of the fleet: {text}", event)

@@ -20,6 +20,7 @@ from broker.asyncapi.shapes import (
 )
 from broker.counters import COUNTERS
 from broker.publish.contents import CONFIG, EFFECTIVE, MODE, PRESENCE, REPORTED
+from handlers.methods.overrides import DIRECTIONS
 from schema.arms import Activity, Authority
 from schema.items import CONFIG_ITEMS
 from schema.messages import KinematicLimits
@@ -56,10 +57,6 @@ def items_schema(catalogue: Catalogue) -> Schema:
 
 def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """The documents below `state/`, by name."""
-    pending = record(
-        {"rev": whole(), "item": TEXT, "slot": TEXT, "since": TIME, "state": TEXT, "when": one_of("idle"), "why": TEXT},
-        ("rev", "item", "since", "state"),
-    )
     hold = {"type": "object"}
     presence = {
         "state": one_of("online", "offline", "unknown", "held"), "ready": FLAG, "activity": one_of(*Activity),
@@ -74,6 +71,24 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         "joints": listed(TEXT), "units": mapped(either(TEXT, listed(TEXT))), "sources": listed(MAPPING),
         "other_modes": MAPPING, "modes": MAPPING, "unknown_mode": MAPPING, "why": TEXT,
     }  # fmt: skip
+    return {
+        PRESENCE: _document(presence, ("state", "ready", "activity", "authority")),
+        CONFIG: _document(_config(), ("items", "pending", "differs")),
+        MODE: _document(
+            {"control_mode": _MODES, "mode_seen_at": TIME, "desired": _MODES, "by": _BY},
+            ("control_mode", "mode_seen_at"),
+        ),
+        REPORTED: _document(reported, ("items",)),
+        EFFECTIVE: _document(effective, ()),
+    }
+
+
+def _config() -> dict[str, Schema]:
+    """What a config document has of its own."""
+    pending = record(
+        {"rev": whole(), "item": TEXT, "slot": TEXT, "since": TIME, "state": TEXT, "when": one_of("idle"), "why": TEXT},
+        ("rev", "item", "since", "state"),
+    )
     recipe = record(
         {
             "name": TEXT, "version": whole(1), "digest": TEXT, "rev": whole(), "at": TIME, "by": _BY,
@@ -82,18 +97,21 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         ("name", "version", "digest", "rev", "at", "by", "drift"),
     )  # fmt: skip
     return {
-        PRESENCE: _document(presence, ("state", "ready", "activity", "authority")),
-        CONFIG: _document(
-            {"items": ref("Items"), "pending": listed(pending), "differs": listed(TEXT), "recipe": recipe},
-            ("items", "pending", "differs"),
-        ),
-        MODE: _document(
-            {"control_mode": _MODES, "mode_seen_at": TIME, "desired": _MODES, "by": _BY},
-            ("control_mode", "mode_seen_at"),
-        ),
-        REPORTED: _document(reported, ("items",)),
-        EFFECTIVE: _document(effective, ()),
-    }
+        "items": ref("Items"), "pending": listed(pending), "differs": listed(TEXT), "recipe": recipe,
+        "overrides": listed(_override()),
+    }  # fmt: skip
+
+
+def _override() -> Schema:
+    """One of the changes with an end in the config document."""
+    return record(
+        {
+            "rev": whole(1), "paths": listed(TEXT), "since": TIME, "until": TIME, "left_ms": whole(), "by": _BY,
+            "request_id": TEXT, "plan": whole(1), "direction": one_of(*DIRECTIONS),
+            "state": one_of("live", "covered", "returning", "overdue"), "ground": MAPPING,
+        },
+        ("rev", "paths", "since", "until", "left_ms", "by", "direction", "state", "ground"),
+    )  # fmt: skip
 
 
 def service_schema() -> Schema:

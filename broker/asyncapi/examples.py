@@ -71,6 +71,8 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "DiscardPending": {"all": True},
     "ConfirmArm": {},
     "RestoreFactory": {},
+    "ExtendOverride": {"all": True, "valid_for_ms": 600_000},
+    "EndOverride": {"all": True},
     "SetAuthority": {"authority": "control", "reason": "the cell is empty"},
     "HoldArm": {"reason": "maintenance"},
     "ReleaseArm": {},

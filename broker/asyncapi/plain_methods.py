@@ -21,6 +21,7 @@ from broker.asyncapi.shapes import (
 )
 from handlers.fleet.find_arms import FOUND_MOST, PRESENCES
 from handlers.fleet.values import OPERATORS, VIEWS
+from handlers.methods.overrides import DIRECTIONS
 from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
 from handlers.methods.recipes import PAGE_MOST as LIST_MOST
 from handlers.methods.simulation import FAULTS, LONGEST_MS
@@ -29,6 +30,7 @@ from limits.command import LimiterKind
 from limits.ros2.arrays import INTERFACES
 from limits.stack.joints import QUANTITIES
 from schema.arms import Activity, Authority
+from schema.codecs.envelope import VALID_FOR_MS
 from schema.envelope import View
 from schema.intrinsic import DynamicLimitsCheckMode
 
@@ -47,6 +49,7 @@ _SOURCE = record(
     }
 )  # fmt: skip
 _PATHS = listed(TEXT)
+_OVERRIDES: dict[str, Schema] = {"rev": whole(1), "plan": whole(1), "all": {"const": True}}
 _PENDING = record({"rev": whole(1), "all": {"const": True}})
 
 _RECIPE: dict[str, Schema] = {
@@ -112,6 +115,8 @@ PARAMS: dict[str, Schema] = {
     "DiscardPending": _PENDING,
     "ConfirmArm": _NONE,
     "RestoreFactory": _NONE,
+    "ExtendOverride": record({**_OVERRIDES, "valid_for_ms": whole(*VALID_FOR_MS), "until": TIME}),
+    "EndOverride": record({**_OVERRIDES, "direction": one_of(*DIRECTIONS), "keep": FLAG}),
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
@@ -181,6 +186,8 @@ RESULTS: dict[str, Schema] = {
         ("user", "conn"),
     ),
     "RestoreFactory": record({"items": mapped(TEXT)}),
+    "ExtendOverride": record({"overrides": listed(record({"rev": whole(1), "until": TIME}))}, ("overrides",)),
+    "EndOverride": record({"ended": listed(whole(1)), "left": listed(whole(1))}, ("ended", "left")),
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",

@@ -36,6 +36,8 @@ def digest(name: str, document: Mapping[str, Any]) -> int:
     """A number for what a document says; documents that say the same have the same one, in this process."""
     left_out = _CHANGING[name] | _SHARED
     said = {key: value for key, value in document.items() if key not in left_out}
+    if name == CONFIG and isinstance(rows := said.get("overrides"), list):
+        said["overrides"] = [{**row, "left_ms": 0} if isinstance(row, dict) else row for row in rows]
     if name == EFFECTIVE and isinstance(rows := said.get("sources"), list):
         said["sources"] = [{**row, "since": ""} if isinstance(row, dict) else row for row in rows]
     return hash(_ENCODER.encode(said))

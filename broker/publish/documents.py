@@ -12,10 +12,11 @@ from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.agenda import Agenda, Key
 from broker.publish.comparison import FACTSHEET, Comparison, digest
-from broker.publish.contents import BUILDERS, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build
+from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import shortener
 from broker.topics import Topics
+from handlers.overrides.documents import override_documents
 from schema.codecs.codec import Codec
 from schema.codecs.times import format_time
 
@@ -257,15 +258,18 @@ class Documents:
         if name not in NAMES:
             return self._builders[name](session)
         state = session.state
+        now_us = self._clock.now_us()
         document: dict[str, Any] = {
             "arm": state.arm,
             "svc": self._instance,
             "epoch": self.epoch,
             "rev": state.rev,
             "seq": state.seq,
-            "at": format_time(self._clock.now_us()),
+            "at": format_time(now_us),
         }
         document.update(self._builders[name](session))
+        if name == CONFIG and state.overrides is not None:
+            document["overrides"] = override_documents(state, now_us)
         if name == EFFECTIVE:
             self._keep_warm(session)
         return document

@@ -16,6 +16,7 @@ from handlers.methods.notifications import HANDLE_LIFE_US
 from handlers.state.arm_state import HandleEntry
 from schema.codecs.codec import Codec
 from schema.envelope import Event
+from schema.events import EventClass
 
 EXPIRY_S = 3600
 TOUCH_US = 60_000_000
@@ -100,7 +101,7 @@ class Notices:
     def send(self, event: Event, below: str, trace: str = "") -> None:
         """Send a committed event to the handles of its arm and topic."""
         for entry in self._by_arm.get(event.arm, ()):
-            if below.partition("/")[0] == entry.topic:
+            if _handle_topic(below) == entry.topic:
                 self.send_to(entry, event, trace)
 
     def send_to(self, entry: HandleEntry, event: Event, trace: str = "") -> None:
@@ -111,11 +112,7 @@ class Notices:
     def send_stored(self, row: EventRow) -> None:
         """Send a stored event to the handles that did not get it."""
         for entry in self._by_arm.get(row.arm, ()):
-            if (
-                row.topic.partition("/")[0] == entry.topic
-                and row.seq > entry.last_seq
-                and row.at_us >= entry.created_us
-            ):
+            if _handle_topic(row.topic) == entry.topic and row.seq > entry.last_seq and row.at_us >= entry.created_us:
                 document = msgspec.json.decode(row.body)
                 document["prev"] = entry.last_seq
                 self._give(entry, row.seq, self._codec.encode_document(document))
@@ -140,3 +137,9 @@ class Notices:
         if entry.identifier in self.handles:
             self._store.batch.put_handle(msgspec.structs.replace(_row(entry), last_seq=seq))
             self._store.flush_later()
+
+
+def _handle_topic(below: str) -> str:
+    """The topic of the handles that get an event: those of configuration get what ends of it, too."""
+    kind = below.partition("/")[0]
+    return EventClass.CONFIG.value if kind == EventClass.OVERRIDE.value else kind

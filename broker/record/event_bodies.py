@@ -44,10 +44,12 @@ class EventBodies:
                 unpack(blob, record) if isinstance(blob, bytes) else None for blob in (parts.before, parts.after)
             )
             told = event_change((change.key, change.mode), before, after)
+        terms = change.terms
         event = Event(
             arm=row.arm, epoch=row.epoch, seq=row.seq, prev=row.prev, rev=row.rev, at_us=row.at_us, cause=parts.cause,
             stage=parts.stage, by=by, event=parts.event, request_id=change.request_id,
             notification=self.notification(parts.event, row.at_us, by, parts.mode), change=told, reason=parts.reason,
+            plan=0 if terms is None else terms.plan, until_us=0 if terms is None else terms.until_us,
         )  # fmt: skip
         return self.codec.encode_event(event)
 

@@ -7,6 +7,8 @@ from schema.messages import Connection, UserProfileHandle
 
 FOREIGN_USER = "@arm"
 """The author of what an arm, or another writer of it, changed."""
+SERVICE = Author("@service", "", proven=True)
+"""The author of what the service does by itself."""
 _PERMISSIONS = int(Permission.READ | Permission.UPDATE)
 
 

@@ -99,6 +99,8 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
         error=msgspec.convert(error, ErrorBody, strict=False) if error is not None else None,
         warnings=tuple(Warned(w["name"], w["message"], w.get("path", "")) for w in document["warnings"]),
         desired=desired if isinstance(desired, Message) else None,
+        plan=document.get("plan", 0),
+        until_us=parse_time(document["until"]) if "until" in document else 0,
     )
 
 
@@ -204,6 +206,8 @@ class Replies:
             result=(result if result is not None else EMPTY) if ok else None,
             error=error_body(error) if error is not None else None,
             warnings=job.warnings + warnings,
+            plan=0 if job.terms is None else job.terms.plan,
+            until_us=0 if job.terms is None else job.terms.until_us,
         )
 
     def deliver(self, session: ArmSession, job: ChangeJob, reply: Reply, *, settled: bool) -> None:
@@ -283,6 +287,7 @@ class Replies:
             desired=answer.desired,
             pending_rev=answer.pending_rev,
             mode_seen_at_us=answer.mode_seen_at_us,
+            until_us=answer.until_us,
         )
 
 
@@ -297,4 +302,9 @@ def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
     origins = state.desired_rev
     if reply.method == RESTORE_FACTORY:
         return all(origins.get(slot) == rev and agrees(state, slot) for slot in factory_slots(state))
-    return any(origin == rev and agrees(state, slot) for slot, origin in origins.items())
+    if any(origin == rev and agrees(state, slot) for slot, origin in origins.items()):
+        return True
+    override = None if state.overrides is None else state.overrides.find(rev)
+    if state.overrides is None or override is None:
+        return False
+    return all(state.overrides.newest(slot) is override and agrees(state, slot) for slot in override.values)

@@ -286,6 +286,7 @@ class Batches:
             if state.desired_rev.get(slot) == job.rev:
                 state.desired[slot], state.desired_by[slot] = read, step.setter
         unchanged = step.unchanged or (job.factory and same_as_before)
+        job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
 
     def refused(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:

@@ -7,12 +7,12 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
 from broker.record.ledger import Ledger
+from broker.record.principals import SERVICE
 from broker.settle.settler import Settler
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.settling import equal
 from schema.arms import Authority, Slot, Verb
-from schema.envelope import Author
 from schema.errors import BrokerError
 from schema.items import ITEMS
 
@@ -20,7 +20,6 @@ log = structlog.get_logger()
 
 GAP_S = 60.0
 """Least time between two writes that bring back what another writer loosened."""
-SERVICE = Author("@service", "", proven=True)
 REASON = "another writer loosened it; drift = reapply"
 METHOD = "Reapply"
 
@@ -93,7 +92,8 @@ def _drifted(session: ArmSession, slot: Slot) -> bool:
     desired, reported = state.desired[slot], state.reported[slot]
     if state.desired_rev.get(slot, 0) <= session.restored_rev:
         return False
-    if state.pending.get(slot) or held_by_service(state, slot[0]) or is_loosening(item, desired, reported):
+    owed = state.overrides is not None and state.overrides.owes(slot)
+    if owed or state.pending.get(slot) or held_by_service(state, slot[0]) or is_loosening(item, desired, reported):
         return False
     if equal(slot[0], desired, reported, state.resolution_rad):
         return False

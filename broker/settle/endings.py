@@ -11,11 +11,14 @@ from broker.record.event_parts import event_change, mode_of
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
+from broker.settle.overriding import Overriding
 from broker.settle.rebase import rebase
+from broker.store.rows import Terms
 from broker.timers import Timers
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.batch.outcomes import outcome_of
 from handlers.items.settling import Ending, equal
+from handlers.overrides.returns import aim_of
 from handlers.rpc_table import RPC_TABLE
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 from handlers.state.arm_state import HandleEntry
@@ -29,6 +32,9 @@ from schema.messages import Empty, Message
 
 MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
+DISCARDED = "discarded"
+"""The cause of an end because somebody said so."""
+NO_TERMS = Terms()
 SUPERSEDED = "superseded"
 """The cause of an end by a newer change, which carries on what it had taken over."""
 
@@ -37,13 +43,15 @@ class Endings:
     """Writes the end of changes, foreign changes included."""
 
     def __init__(
-        self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob], timers: Timers
-    ) -> None:
+        self, ledger: Ledger, replies: Replies, documents: Documents, unsettled: dict[int, ChangeJob], timers: Timers,
+        overriding: Overriding,
+    ) -> None:  # fmt: skip
         self._ledger = ledger
         self._replies = replies
         self._documents = documents
         self._unsettled = unsettled
         self._timers = timers
+        self._overriding = overriding
         self.describe: Callable[[ArmSession], None] | None = None
         """Publishes the factsheet of an arm; set by the composition root."""
         self.end_batch: Callable[[ArmSession, BatchJob], None] = lambda *_: None
@@ -71,26 +79,22 @@ class Endings:
             state.reported_by[slot] = job.setter
         if job.verb is Verb.RESET or ending is Ending.CLAMPED:
             job.wanted = read
-            if state.desired_rev.get(slot) == job.rev:
+            if state.desired_rev.get(slot) == job.rev and job.back is None:
                 state.desired[slot], state.desired_by[slot] = read, job.setter
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
         cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
+        terms = job.terms or NO_TERMS
         event = self._ledger.emit(
-            session,
-            ITEMS[slot[0]].event_name,
-            cause=cause,
-            stage=Stage.APPLIED.value,
-            by=job.author,
-            rev=job.rev or state.rev,
-            change=event_change(slot, before, read),
-            request_id=job.request_id,
-            trace=job.trace,
-            reason=job.reason,
-            mode=mode_of(read),
-            of=job,
-        )
+            session, ITEMS[slot[0]].event_name, cause=cause if job.back is None else "returned",
+            stage=Stage.APPLIED.value, by=job.author, rev=job.rev or state.rev, plan=terms.plan,
+            until_us=terms.until_us, change=event_change(slot, before, read), request_id=job.request_id,
+            trace=job.trace, reason=job.reason, mode=mode_of(read), of=job,
+        )  # fmt: skip
         self.settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
+        told: tuple[Warned, ...] = ()
+        if state.overrides is not None or terms.until_us:
+            told = self.took_place(session, job, slot, job.wanted or read, before)
         reply = self._replies.change_reply(
             session,
             job,
@@ -99,9 +103,17 @@ class Endings:
             final=True,
             seq=event.seq,
             result=_result(job, read),
-            warnings=_ending_warnings(job, ending),
+            warnings=_ending_warnings(job, ending) + told,
         )
         self._replies.deliver(session, job, reply, settled=True)
+
+    def took_place(
+        self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
+    ) -> tuple[Warned, ...]:
+        """Let what took effect count for the overrides of its slot, as one of them or as their end."""
+        if session.state.overrides is None and (job.terms is None or not job.terms.until_us):
+            return ()
+        return self._overriding.took_effect(session, job, slot, value, before)
 
     def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
         """The change did not become what was asked; what was reported is desired again."""
@@ -112,7 +124,8 @@ class Endings:
         before = state.reported.get(slot)
         if read is not None:
             self.read_after_all(session, slot, read)
-        self._return_desired(session, job)
+        if job.back is None or (cause == DISCARDED and not self._overriding.returns.insists(session, job)):
+            self._return_desired(session, job)
         if cause != SUPERSEDED:
             self._rebase_newer(session, job)
         is_mode = slot[0] == MODE_KEY
@@ -123,6 +136,8 @@ class Endings:
             stage=Stage.REFUSED.value,
             by=job.author,
             rev=job.rev or state.rev,
+            plan=0 if job.terms is None else job.terms.plan,
+            until_us=0 if job.terms is None else job.terms.until_us,
             change=event_change(slot, before, state.reported.get(slot)) if slot in state.reported else None,
             request_id=job.request_id,
             trace=job.trace,
@@ -130,6 +145,8 @@ class Endings:
             of=job,
         )
         self.settled(session, job, cause, event.seq)
+        if job.back is not None:
+            self._overriding.returns.failed(session, job, tries=cause != DISCARDED)
         reply = self._replies.change_reply(
             session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
         )
@@ -228,6 +245,8 @@ class Endings:
     def settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
         """Close the books of a change."""
         state, slot = session.state, job.slot
+        if job.terms is not None and job.terms.until_us:
+            self._overriding.settled()
         job.phase = job.current.phase = Phase.DONE
         for timer in job.timers:
             self._timers.drop(timer)
@@ -269,14 +288,19 @@ class Endings:
 
 
 def _wish_before(session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[ChangeJob | None, Message, Setter]:
-    """What counts of a slot without a change: the wish of the latest unsettled one before it, else what is reported."""
+    """What counts of a slot without a change: the wish of the latest unsettled one before it, else what is reported.
+
+    Where the end of an override is still to be written, that is what the slot is led back to.
+    """
     state, latest = session.state, None
     for other in session.unsettled():
-        part = other.of_slot(slot)
+        part = other.of_slot(slot) if other.back is None else None
         if part is not None and 0 < other.rev < job.rev and (latest is None or other.rev > latest.rev):
             latest = part
     if latest is not None and latest.wanted is not None:
         return latest, latest.wanted, latest.setter
+    if job.back is None and (owed := aim_of(state, slot)) is not None:
+        return latest, owed, state.desired_by[slot]
     return latest, state.reported[slot], state.reported_by.get(slot, NOBODY)
 
 

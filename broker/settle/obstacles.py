@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.arms.jobs import ChangeJob
+from broker.arms.jobs import Back, ChangeJob
 from broker.clock import Clock
 from broker.settle.endings import MODE_KEY
 from broker.settle.idle import WAITS, IdleWatch
@@ -14,6 +14,9 @@ from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence
 from handlers.methods.authority import barring, below_control, held_by
 from handlers.methods.pending import waiting_warnings
+from handlers.overrides.returns import aim_of, goes_first, writes
+from handlers.overrides.standing import kept_by, standing
+from handlers.state.arm_state import ArmState
 from handlers.state.refusals import NOTHING_CHANGED, held_arm
 from handlers.state.rest import idle_warning
 from schema.arms import Authority, Verb
@@ -55,6 +58,8 @@ class Obstacles:
         """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
         if job.expires and job.expires <= self._clock.monotonic():
             return End(expired(session), "expired")
+        if job.back is not None:
+            return self._of_return(session, job, job.back)
         if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
             return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, job)) is not None:
@@ -64,16 +69,55 @@ class Obstacles:
             return End(BrokerError("expired", text), "expired")
         if job.again and not job.unchanged and self.bars(session, job):
             return _hold(self.max_age_us)
+        return self._refused_now(session, job) if job.again or job.reverts != session.reverts else None
+
+    def _refused_now(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
+        """What would be refused of a change if it were asked for now: by the policy, by the limits."""
         if job.again and self._policing.policy is not None:
             refused = self._policing.refuses(session.state, job)
             if refused is not None:
                 return End(refused, "refused")
-        if (job.again or job.reverts != session.reverts) and job.wanted is not None:
+        if job.wanted is not None:
             try:
                 CHECKS[job.item.key](session.state, job.wanted)
             except BrokerError as refusal:
                 return End(refusal, "refused")
         return None
+
+    def _of_return(self, session: ArmSession, job: ChangeJob, back: Back) -> Obstacle | None:
+        """The same of a return at the end of an override, which wants then what may go: all of it, or what tightens."""
+        state = session.state
+        if (error := self._unreached(state)) is not None:
+            return _park(session, error)
+        aim = aim_of(state, job.slot)
+        if aim is None:
+            return End(BrokerError("overwritten", f"{job.slot[0]} was set meanwhile"), "superseded")
+        try:
+            found = writes(state, job.slot, aim, back.given)
+        except BrokerError as refusal:
+            return End(refusal, "refused")
+        lock = barring(state, job.author.user, self._clock.now_us())
+        old = job.again and not job.confirmed and self._is_old(job)
+        if found.later is not None and lock is None and not old:
+            job.wanted = found.later
+        elif found.at_once is not None:
+            job.wanted = found.at_once
+        elif found.later is not None:
+            return _park(session, held_by(state, lock)) if lock is not None else _hold(self.max_age_us)
+        elif found.overwritten:
+            text = f"another writer changed {job.slot[0]} of {session.arm} while it was overridden"
+            return End(BrokerError("overwritten", text), "overwritten")
+        return None
+
+    def goes_first(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Whether a change tightens at the end of an override: over locks, at any age, before all else."""
+        return job.back is not None and goes_first(session.state, job.slot, job.back.given)
+
+    def _unreached(self, state: ArmState) -> BrokerError | None:
+        """Why nothing at all may be written to an arm now."""
+        if state.held:
+            return held_arm(state)
+        return below_control(state) if state.authority is not Authority.CONTROL else absence(state)
 
     def of_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> Obstacle | None:
         """What stands in the way of one slot of a batch that has begun; its value is checked elsewhere."""
@@ -91,9 +135,8 @@ class Obstacles:
         state = session.state
         if state.held:
             return held_arm(state)
-        if (state.authority is not Authority.CONTROL or state.hold is not None) and (
-            error := self._access(session, job)
-        ) is not None:
+        limited = state.authority is not Authority.CONTROL or state.hold is not None or state.overrides is not None
+        if limited and (error := self._access(session, job)) is not None:
             return error
         if state.online and state.ready:
             return None
@@ -115,10 +158,16 @@ class Obstacles:
         state = session.state
         if state.authority is not Authority.CONTROL:
             return below_control(state)
-        if state.hold is None:
+        if self.goes_first(session, job):
             return None
-        hold = barring(state, job.author.user, self._clock.now_us())
-        return None if hold is None else held_by(state, hold)
+        hold = None if state.hold is None else barring(state, job.author.user, self._clock.now_us())
+        if hold is not None:
+            return held_by(state, hold)
+        if state.overrides is None or job.back is not None:
+            return None
+        value = None if job.verb is Verb.RESET else job.wanted
+        kept = (standing(state, job.author.user, slot, value) for slot in job.places)
+        return next((kept_by(state, one) for one in kept if one is not None), None)
 
     def free(self, session: ArmSession, job: ChangeJob) -> bool:
         """Whether the authority over the arm, the lock on it and what it does let this change go to the arm."""

@@ -105,7 +105,11 @@ class Parking:
 
     def _newer(self, session: ArmSession, job: ChangeJob, part: ChangeJob, obstacle: Park) -> ChangeJob | None:
         """A newer change of a slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
+        if self._obstacles.goes_first(session, job):
+            return None
         for other in session.unsettled():
+            if other.back is not None:
+                continue
             if other.rev > job.rev and part.slot in other.places and (obstacle.held or other.verb is Verb.SET):
                 return other
         return None
@@ -128,15 +132,29 @@ class Parking:
 
     def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
         """A newer change of a slot ends the older ones that are parked, without a write."""
+        if newer.back is not None:
+            return
         for job in [one for one in session.parked if one.n < newer.n]:
-            for part in job.parts:
+            for part in () if self._obstacles.goes_first(session, job) else job.parts:
                 if part.slot in newer.places:
                     self._give_way(session, job, part, newer)
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
-        """End the parked change of a revision, or all of them, because somebody said so."""
+        """End the parked change of a revision, or all of them, because somebody said so.
+
+        Raises:
+            BrokerError: revision_conflict: it tightens at the end of an override, and is never given up.
+        """
         for job in [one for one in session.parked if rev in (ALL, one.rev)]:
-            self.discarded(session, job, f"{by.user}/{by.connection}")
+            if not self._obstacles.goes_first(session, job):
+                self.discarded(session, job, f"{by.user}/{by.connection}")
+            elif rev != ALL:
+                text = f"params.rev: {rev} tightens {session.arm} at the end of an override, it cannot be discarded"
+                raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+
+    def give_up(self, session: ArmSession, job: ChangeJob, error: BrokerError) -> None:
+        """End a change that has not begun, because another one made it pointless."""
+        self._end(session, job, error, SUPERSEDED)
 
     def discarded(self, session: ArmSession, job: ChangeJob, who: str) -> None:
         """End one change because somebody said so."""
@@ -162,9 +180,16 @@ class Parking:
 
     def release(self, session: ArmSession) -> None:
         """The arm is there, ready and read: what waits for it goes on, tightenings first, and is decided again."""
-        waiting = [job for job in session.parked if not job.held and self._obstacles.free(session, job)]
-        looser = [job for job in waiting if loosens(session, job)]
-        for job in reversed([one for one in waiting if one not in looser]):
+        first = self._obstacles.goes_first
+        waiting = [
+            job
+            for job in session.parked
+            if (not job.held and self._obstacles.free(session, job)) or (job.back is not None and first(session, job))
+        ]
+        looser = [job for job in waiting if loosens(session, job) and not first(session, job)]
+        tighter = [job for job in waiting if job not in looser]
+        returns = [job for job in tighter if job.back is not None]
+        for job in reversed([*returns, *(job for job in tighter if job.back is None)]):
             self._go_on(session, job, first=True)
         for job in looser:
             self._go_on(session, job)
@@ -172,11 +197,17 @@ class Parking:
         if waiting:
             self._queues.kick(session)
 
+    def resume(self, session: ArmSession, job: ChangeJob) -> None:
+        """A parked change goes on if nothing stands in its way any more."""
+        if job.parked and self._obstacles.of(session, job) is None:
+            self._go_on(session, job, first=True)
+            self._ledger.after_commit(lambda: self._queues.kick(session))
+
     def _go_on(self, session: ArmSession, job: ChangeJob, *, first: bool = False) -> None:
         """Move a change into the queue: to its end, or before what has not begun."""
         session.take_out(job)
         job.held, job.why = False, ""
-        session.jobs.insert(_place_of(session, job) if first else len(session.jobs), job)
+        session.jobs.insert(place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
 
 
@@ -201,8 +232,11 @@ def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
     return BrokerError("overwritten", f"{newer} took its place before {session.arm} was told. {NOTHING_CHANGED}")
 
 
-def _place_of(session: ArmSession, job: ChangeJob) -> int:
-    """The first place in the queue behind what runs, what has a command number, and older changes of the same slot."""
+def place_of(session: ArmSession, job: ChangeJob) -> int:
+    """The first place in the queue behind what runs, what has a command number, and older changes of the same slot.
+
+    The return at the end of an override stands before these.
+    """
     place = 1 if session.running else 0
     for index, other in enumerate(session.jobs):
         if _stays_before(other, job):
@@ -213,4 +247,6 @@ def _place_of(session: ArmSession, job: ChangeJob) -> int:
 def _stays_before(other: Job, job: ChangeJob) -> bool:
     if isinstance(other, ContactJob | FollowJob | ForwardJob):
         return False
-    return other.phase is not Phase.ACCEPTED or (other.n < job.n and not set(other.places).isdisjoint(job.places))
+    if other.phase is not Phase.ACCEPTED:
+        return True
+    return job.back is None and other.n < job.n and not set(other.places).isdisjoint(job.places)

@@ -21,10 +21,12 @@ from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, needs_arm
+from broker.settle.overriding import Overriding
 from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
-from broker.settle.parking import Parking
+from broker.settle.parking import Parking, place_of
 from broker.settle.policing import Policing
 from broker.settle.queues import Queues
+from broker.settle.returns import Returns
 from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow
 from broker.timers import Timers
@@ -46,32 +48,26 @@ class Settler:
     """Settles changes; `unsettled` holds those with a request, by the request's number."""
 
     def __init__(
-        self,
-        *,
-        ledger: Ledger,
-        replies: Replies,
-        documents: Documents,
-        queues: Queues,
-        loop: asyncio.AbstractEventLoop,
-        pending_max_age_us: int,
-        idle_for_s: float = 2.0,
-    ) -> None:
-        self._ledger = ledger
-        self._replies = replies
-        self._documents = documents
-        self._queues = queues
+        self, *, ledger: Ledger, replies: Replies, documents: Documents,
+        queues: Queues, loop: asyncio.AbstractEventLoop, pending_max_age_us: int, idle_for_s: float = 2.0,
+    ) -> None:  # fmt: skip
+        self._ledger, self._replies = ledger, replies
+        self._documents, self._queues = documents, queues
         self.policing = Policing(ledger.clock)
+        self._returns = Returns(ledger)
+        self.overriding = Overriding(ledger, self._returns, loop)
         self.unsettled: dict[int, ChangeJob] = {}
         self._batch: Batch | None = None
         self._accepted: list[tuple[ArmSession, ChangeJob]] = []
         """What was accepted with `_batch`."""
         self._timers = timers = Timers(loop)
-        self.endings = Endings(ledger, replies, documents, self.unsettled, timers)
+        self.endings = Endings(ledger, replies, documents, self.unsettled, timers, self.overriding)
         self.deadlines = Deadlines(ledger, replies, self.endings, timers)
         self.idle = idle = IdleWatch(timers, documents, ledger.clock.monotonic, idle_for_s)
         self.endings.on_mode = idle.look
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing, idle)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues, idle)
+        self._returns.work(timers, self.admit, self.parking.resume, self.parking.give_up)
         self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
         parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)
@@ -89,6 +85,8 @@ class Settler:
         A change without a request is our own.
         """
         job.since = self._ledger.clock.monotonic()
+        if job.terms is not None:
+            self.overriding.claim(session, job, job.terms)
         self._take_revision(session, job)
         session.count_in(job)
         obstacle = self._obstacles.of(session, job)
@@ -111,7 +109,7 @@ class Settler:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
         if not job.parked:
-            session.jobs.append(job)
+            session.jobs.insert(len(session.jobs) if job.back is None else place_of(session, job), job)
         batch = self._ledger.store.batch
         if batch is not self._batch:
             self._batch, self._accepted = batch, []
@@ -135,10 +133,12 @@ class Settler:
             return
         if isinstance(job, BatchJob):
             take_revision(session, job)
-            return
-        wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
-        job.setter = session.setter_of(job, wanted)
-        job.rev = self._ledger.desire(session, job.slot, wanted, job.setter)
+        elif job.back is not None:
+            job.rev = self._returns.take_revision(session, job)
+        else:
+            wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
+            job.setter = session.setter_of(job, wanted)
+            job.rev = self._ledger.desire(session, job.slot, wanted, job.setter)
 
     def _write_down(self, session: ArmSession, job: ChangeJob) -> None:
         self._ledger.add_change(session, job)
@@ -388,6 +388,7 @@ class Settler:
     def close(self) -> None:
         """No clock of a change runs any more."""
         self._timers.close()
+        self.overriding.times.close()
 
 
 def _is_fenced(session: ArmSession, job: ChangeJob) -> bool:

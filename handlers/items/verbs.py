@@ -1,5 +1,7 @@
 """Get, Set and Reset of the items of the table."""
 
+from collections.abc import Iterable, Mapping
+
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.room import check_room
@@ -36,12 +38,29 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
     desired = state.desired[slot]
     differs = not agrees(state, slot)
     return Answer(
-        desired if request.envelope.view is not View.REPORTED else reported,
+        reported if request.envelope.view is View.REPORTED else viewed(state, request.envelope.view)[slot],
         warnings=offline_warnings(state),
         reported_at_us=state.read_at_us,
         desired=desired if differs else None,
         pending_rev=state.pending_rev.get(slot, 0) if state.pending.get(slot) else 0,
+        until_us=0 if state.overrides is None else until_of(state, (slot,)),
     )
+
+
+def viewed(state: ArmState, view: View) -> Mapping[Slot, Message]:
+    """The values of an arm by slot, as a view asks for them."""
+    if view is View.REPORTED:
+        return state.reported
+    if view is View.DESIRED or state.overrides is None:
+        return state.desired
+    return {**state.desired, **state.overrides.grounds}
+
+
+def until_of(state: ArmState, slots: Iterable[Slot]) -> int:
+    """When the first of the overrides that are in force in these slots is over, µs since 1970; 0 where none is."""
+    overrides = state.overrides
+    newest = [] if overrides is None else [overrides.newest(slot) for slot in slots]
+    return min((one.until_us for one in newest if one is not None), default=0)
 
 
 def _mode_of(item: ConfigItem, message: Message) -> int:
@@ -133,8 +152,8 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
 
 
 def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
-    """Whether a value equals both desired and reported, with nothing pending."""
-    if state.pending.get(slot):
+    """Whether a value equals both desired and reported, with nothing pending and no override above another ground."""
+    if state.pending.get(slot) or (state.overrides is not None and slot in state.overrides.grounds):
         return False
     for there in (state.desired.get(slot), state.reported.get(slot)):
         if there is None or not equal(slot[0], value, there, state.resolution_rad):

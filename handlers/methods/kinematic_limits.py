@@ -1,7 +1,10 @@
 """The read-only views over several items."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 from handlers.items.settling import agrees
-from handlers.items.verbs import offline_warnings
+from handlers.items.verbs import offline_warnings, until_of, viewed
 from handlers.rpc.outcome import Answer
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
@@ -9,7 +12,7 @@ from handlers.state.refusals import not_read
 from limits.kinova_models import MODELS
 from schema.arms import Slot
 from schema.enums import ControlMode
-from schema.envelope import View, Warned
+from schema.envelope import Warned
 from schema.errors import BrokerError
 from schema.items import DESIRED_SPEEDS, ITEMS, NUMBER_FIELDS, SOFT_LIMITS
 from schema.messages import (
@@ -26,13 +29,17 @@ LIMIT_MODES = tuple(int(mode) for mode in ITEMS["joint_speed_soft_limits"].modes
 _VIEW_KEYS = tuple((item.key, item.field, item.hard) for item in SOFT_LIMITS)
 _DESIRED_KEYS = tuple((item.key, NUMBER_FIELDS[item.key]) for item in DESIRED_SPEEDS)
 
-Values = dict[Slot, Message]
+Values = Mapping[Slot, Message]
 
 
 def _soft_limits(values: Values, mode: int) -> KinematicLimits:
     """The limits that a mode takes; what it does not take is 0 or empty."""
     found = {hard: getattr(values[key, mode], field) for key, field, hard in _VIEW_KEYS if (key, mode) in values}
     return KinematicLimits(ControlMode(mode), **found)
+
+
+def _all_soft_limits(values: Values) -> KinematicLimitsList:
+    return KinematicLimitsList(tuple(_soft_limits(values, mode) for mode in LIMIT_MODES))
 
 
 def _desired_speeds(values: Values) -> DesiredSpeeds:
@@ -47,14 +54,15 @@ def _differs(state: ArmState, keys: set[Slot]) -> tuple[bool, int]:
     return differs, max((state.pending_rev.get(slot, 0) for slot in slots if state.pending.get(slot)), default=0)
 
 
-def _answer(state: ArmState, request: Request, keys: set[Slot], reported: Message, desired: Message) -> Answer:
+def _answer(state: ArmState, request: Request, keys: set[Slot], made: Callable[[Values], Message]) -> Answer:
     differs, pending_rev = _differs(state, keys)
     return Answer(
-        desired if request.envelope.view is not View.REPORTED else reported,
+        made(viewed(state, request.envelope.view)),
         warnings=offline_warnings(state),
         reported_at_us=state.read_at_us,
-        desired=desired if differs else None,
+        desired=made(state.desired) if differs else None,
         pending_rev=pending_rev,
+        until_us=until_of(state, keys),
     )
 
 
@@ -89,7 +97,7 @@ def get_soft_limits(state: ArmState, request: Request) -> Answer:
     if not state.adopted:
         raise not_read(state)
     keys = {(key, mode) for key, _, _ in _VIEW_KEYS}
-    return _answer(state, request, keys, _soft_limits(state.reported, mode), _soft_limits(state.desired, mode))
+    return _answer(state, request, keys, partial(_soft_limits, mode=mode))
 
 
 def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
@@ -101,9 +109,7 @@ def get_all_soft_limits(state: ArmState, request: Request) -> Answer:
     if not state.adopted:
         raise not_read(state)
     keys = {(key, mode) for key, _, _ in _VIEW_KEYS for mode in LIMIT_MODES}
-    reported = KinematicLimitsList(tuple(_soft_limits(state.reported, mode) for mode in LIMIT_MODES))
-    desired = KinematicLimitsList(tuple(_soft_limits(state.desired, mode) for mode in LIMIT_MODES))
-    return _answer(state, request, keys, reported, desired)
+    return _answer(state, request, keys, _all_soft_limits)
 
 
 def get_desired_speeds(state: ArmState, request: Request) -> Answer:
@@ -115,4 +121,4 @@ def get_desired_speeds(state: ArmState, request: Request) -> Answer:
     if not state.adopted:
         raise not_read(state)
     keys = {(key, 0) for key, _ in _DESIRED_KEYS}
-    return _answer(state, request, keys, _desired_speeds(state.reported), _desired_speeds(state.desired))
+    return _answer(state, request, keys, _desired_speeds)

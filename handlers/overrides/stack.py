@@ -103,11 +103,14 @@ def changed(overrides: Overrides, override: Override) -> Overrides:
     return Overrides(overrides.grounds, live, overrides.returning)
 
 
-def direction(overrides: Overrides, override: Override) -> Direction:
-    """Tightening if at or tighter than the ground and every live override below, in all slots; unordered by item."""
+def direction(overrides: Overrides, override: Override, slots: Iterable[Slot] | None = None) -> Direction:
+    """Tightening if at or tighter than the ground and every live override below, in all slots; unordered by item.
+
+    `slots` are those that are looked at; None: all.
+    """
     found = Direction.TIGHTENING
-    for slot, value in override.values.items():
-        item = ITEMS[slot[0]]
+    for slot in override.values if slots is None else slots:
+        value, item = override.values[slot], ITEMS[slot[0]]
         if item.order is Order.UNORDERED:
             found = Direction.UNORDERED
             continue

@@ -22,6 +22,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     desired: Message | None = None
     pending_rev: int = 0
     mode_seen_at_us: int = 0
+    until_us: int = 0
+    """When what is answered is over: it comes from an override."""
 
 
 class Proposal(msgspec.Struct, frozen=True, gc=False):
@@ -115,6 +117,21 @@ class Restoration(msgspec.Struct, frozen=True, gc=False):
     slots: tuple[Slot, ...]
 
 
+class ExtendOrder(msgspec.Struct, frozen=True, gc=False):
+    """Give the overrides of these revisions another end, µs since 1970."""
+
+    revs: tuple[int, ...]
+    until_us: int
+
+
+class EndOrder(msgspec.Struct, frozen=True, gc=False):
+    """End the overrides of these revisions, or let what they gave be the ground; others are `left`."""
+
+    revs: tuple[int, ...]
+    keep: bool = False
+    left: tuple[int, ...] = ()
+
+
 class AuthorityOrder(msgspec.Struct, frozen=True, gc=False):
     """Change how far the service may go with the arm."""
 
@@ -172,6 +189,8 @@ Outcome = (
     | DiscardOrder
     | ArmOrder
     | Restoration
+    | ExtendOrder
+    | EndOrder
     | AccessOrder
     | RecipeOrder
     | RecipeDraft

@@ -54,6 +54,12 @@ class Overrides(msgspec.Struct, frozen=True, gc=False):
         """Whether a slot is still to be tightened after the end of an override."""
         return any(slot in one.owed for one in self.returning)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the ground of every slot is there."""
+        of_live = all(slot in self.grounds for one in self.live for slot in one.values)
+        return of_live and all(slot in self.grounds for one in self.returning for slot in one.values)
+
     def find(self, rev: int) -> Override | None:
         """The live override of a revision."""
         return next((one for one in self.live if one.rev == rev), None)

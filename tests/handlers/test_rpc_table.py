@@ -27,7 +27,7 @@ KINOVA = [
 OWN = [
     "SetControlMode", "GetHistory", "GetEvents", "Diff", "Blame", "WhoAmI", "SimFault",
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
-    "SetAuthority", "HoldArm", "ReleaseArm",
+    "SetAuthority", "HoldArm", "ReleaseArm", "ExtendOverride", "EndOverride",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
 ]  # fmt: skip
 QUESTIONS = ["FindArms", "GetFleetHistory"]
@@ -40,11 +40,12 @@ HELD = [
     "GetJointParameters", "SetJointParameters", "DescribeJointParameters",
 ]  # fmt: skip
 ACCESS = {"SetAuthority", "HoldArm", "ReleaseArm"}
+OVERRIDES = {"ExtendOverride", "EndOverride"}
 _READS = ("Get", "Describe")
 CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory"}
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
-    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, "PutRecipe", "DeleteRecipe",
+    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe",
 }  # fmt: skip
 UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault", "PutRecipe", "DeleteRecipe"}
 """Writes that nobody's lock and no authority keeps back."""
@@ -58,7 +59,7 @@ DEGREES = {
 }  # fmt: skip
 ROW_BY_ROW = {
     *(name for name in WRITES if name.startswith(("Set", "Reset", "Clear"))),
-    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending",
+    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending", *OVERRIDES,
 } - {"SetControlMode"}  # fmt: skip
 """Methods that are done with each arm of a group."""
 
@@ -101,7 +102,7 @@ def test_writes_are_pinned() -> None:
 
 def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
     guards = {guard: {name for name, rpc in RPC_TABLE.items() if rpc.guard is guard} for guard in Guard}
-    held = ACCESS | {"DiscardPending", "ConfirmArm"}
+    held = ACCESS | OVERRIDES | {"DiscardPending", "ConfirmArm"}
     assert guards[Guard.LOCK] == {"HoldArm", "ReleaseArm"}
     assert guards[Guard.HOLD] == held - guards[Guard.LOCK]
     assert guards[Guard.AUTHORITY] == WRITES - UNGUARDED - held

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from handlers.overrides.returns import NOTHING, Writes, legal, writes
+from handlers.overrides import stack
+from handlers.overrides.returns import NOTHING, Writes, goes_first, legal, writes
 from handlers.state.arm_state import ArmState
+from handlers.state.overrides import Override, Overrides
 from schema.arms import Slot
+from schema.envelope import Author
 from schema.errors import BrokerError
 from schema.messages import GravityVector, LinearTwist, Message, PayloadInformation
 from tests.handlers.builders import arm, linear, speeds, values
@@ -21,6 +24,12 @@ SPEED: Slot = ("desired_linear_twist", 0)
 def reporting(slot: Slot, value: Message, **changes: Any) -> ArmState:
     """An arm that reports a value."""
     return arm(reported=values() | {slot: value}, **changes)
+
+
+def owing(slot: Slot, ground: Message, given: Message) -> Overrides | None:
+    """An override that ended, and whose return is owed."""
+    override = Override(rev=4, values={slot: given}, since_us=1, until_us=2, by=Author("alice", "hmi", proven=True))
+    return stack.cut(stack.push(None, override, {slot: ground}), 4, (slot,)).left
 
 
 @pytest.mark.parametrize(
@@ -50,13 +59,12 @@ def reporting(slot: Slot, value: Message, **changes: Any) -> ArmState:
             speeds(40, 10, 10, 10, 10, 10, 10), Writes(later=speeds(20, 20, 10, 10, 10, 10, 10)),
         ),
         (LINEAR, linear(0.0), linear(0.25), linear(0.0), Writes(at_once=linear(0.25))),
-        (LINEAR, linear(0.25), linear(0.0), linear(0.25), Writes(later=linear(0.0))),
     ],
     ids=[
         "tightens", "there already", "loosens", "ruling 14: the pendant changed it", "the pendant loosened it",
         "no order", "a speed tightens", "a speed loosens", "no order and changed",
         "ruling 16: both directions", "both, and changed", "both, the first half done",
-        "zero is no limit", "back to no limit",
+        "zero is no limit",
     ],
 )  # fmt: skip
 def test_what_is_written(slot: Slot, reported: Message, aim: Message, given: Message, expected: Writes) -> None:
@@ -69,15 +77,33 @@ def test_what_is_legal_is_written_as_it_is() -> None:
 
 def test_ruling_21_the_nearest_legal_value_is_never_looser_than_the_ground() -> None:
     assert legal(arm(), LINEAR, linear(99.0)) == linear(0.5)
-    assert legal(arm(), SPEEDS, speeds(20, 999, 10, 10, 10, 10, 10)).joint_speed_soft_limits[0] == pytest.approx(20.0)  # type: ignore[union-attr]
+    assert legal(arm(), SPEEDS, speeds(20, 999, 10, 10, 10, 10, 10)).joint_speed_soft_limits[0] == pytest.approx(20.0)  # type: ignore[attr-defined]
 
 
-def test_a_value_that_can_only_be_looser_is_none() -> None:
-    assert legal(arm(), LINEAR, linear(1e-9)) is None
+def test_what_could_only_be_looser_is_refused() -> None:
+    with pytest.raises(BrokerError, match="the least limit"):
+        legal(arm(), LINEAR, linear(1e-9))
 
 
-def test_a_value_without_a_nearest_one_is_none() -> None:
-    assert legal(arm(), SPEEDS, speeds(1, 2)) is None
+def test_what_has_no_nearest_value_is_refused() -> None:
+    with pytest.raises(BrokerError, match="2 values for 7 joints"):
+        legal(arm(), SPEEDS, speeds(1, 2))
+
+
+def test_no_limit_has_no_nearest_value() -> None:
+    with pytest.raises(BrokerError, match="use Reset"):
+        writes(reporting(LINEAR, linear(0.25)), LINEAR, linear(0.0), linear(0.25))
+
+
+def test_what_tightens_of_a_return_goes_first() -> None:
+    state = reporting(LINEAR, linear(0.4))
+    assert not goes_first(state, LINEAR, linear(0.4))
+    state.overrides = owing(LINEAR, linear(0.25), linear(0.4))
+    assert goes_first(state, LINEAR, linear(0.4))
+    state.reported[LINEAR] = linear(0.1)
+    assert not goes_first(state, LINEAR, linear(0.4))
+    state.overrides = owing(LINEAR, linear(1e-9), linear(0.4))
+    assert not goes_first(state, LINEAR, linear(0.4))
 
 
 def test_an_item_without_an_order_has_no_nearest_value() -> None:

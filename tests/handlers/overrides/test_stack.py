@@ -264,3 +264,13 @@ def test_an_override_of_an_item_without_order_has_no_direction() -> None:
     overrides = stack.push(None, looser, {PAYLOAD: PayloadInformation(), LINEAR: limit(0.5)})
     assert stack.direction(overrides, looser) is Direction.LOOSENING
     assert not stack.gives_way(overrides, looser)
+
+
+def test_overrides_are_whole_with_the_ground_of_every_slot() -> None:
+    overrides = stacked(0.5, 0.1)
+    assert overrides.is_whole
+    assert not Overrides({}, overrides.live).is_whole
+    owing = stack.cut(overrides, 1, (LINEAR,)).left
+    assert owing is not None
+    assert owing.is_whole
+    assert not Overrides({}, (), owing.returning).is_whole

@@ -1,0 +1,91 @@
+"""Overrides in memory and their rows move together."""
+
+import msgspec
+
+from broker.arms.arm_session import ArmSession
+from broker.blobs import pack, unpack
+from broker.record.ledger import Ledger
+from broker.store.rows import GroundRow, OverrideRow
+from handlers.overrides.stack import NONE
+from handlers.state.overrides import Override, Overrides
+from schema.envelope import Author
+from schema.items import ITEMS
+
+
+class _Body(msgspec.Struct, frozen=True, array_like=True):
+    """The body of a row; slots as item and mode. A new field is appended."""
+
+    values: list[tuple[str, int, bytes]]
+    since_us: int
+    until_us: int
+    user: str
+    conn: str
+    proven: bool
+    request_id: str = ""
+    reason: str = ""
+    plan: int = 0
+    told: bool = False
+    owed: list[tuple[str, int]] = []
+    tries: int = 0
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Body).decode
+
+
+def body_of(override: Override) -> bytes:
+    """The body of the row of an override."""
+    by = override.by
+    return _encode(
+        _Body(
+            [(*slot, pack(value)) for slot, value in override.values.items()], override.since_us, override.until_us,
+            by.user, by.connection, by.proven, override.request_id, override.reason, override.plan, override.told,
+            list(override.owed), override.tries,
+        )
+    )  # fmt: skip
+
+
+def restore_ground(session: ArmSession, row: GroundRow) -> None:
+    """What a start finds of a ground."""
+    known = session.state.overrides or NONE
+    ground = unpack(row.value, ITEMS[row.key].record)
+    session.state.overrides = Overrides({**known.grounds, (row.key, row.mode): ground}, known.live, known.returning)
+
+
+def restore_override(session: ArmSession, row: OverrideRow) -> None:
+    """What a start finds of an override; rows come in the order of their revisions."""
+    override, known = _override_of(row), session.state.overrides or NONE
+    if override.owed:
+        session.state.overrides = Overrides(known.grounds, known.live, (*known.returning, override))
+    else:
+        session.state.overrides = Overrides(known.grounds, (*known.live, override), known.returning)
+
+
+def _override_of(row: OverrideRow) -> Override:
+    body = _decode(row.body)
+    return Override(
+        rev=row.rev, values={(key, mode): unpack(value, ITEMS[key].record) for key, mode, value in body.values},
+        since_us=body.since_us, until_us=body.until_us, by=Author(body.user, body.conn, body.proven),
+        request_id=body.request_id, reason=body.reason, plan=body.plan, told=body.told,
+        owed=tuple((key, mode) for key, mode in body.owed), tries=body.tries,
+    )  # fmt: skip
+
+
+def keep(ledger: Ledger, session: ArmSession, after: Overrides | None) -> None:
+    """Let these be the overrides of an arm, in memory and with the present commit in the store."""
+    batch, arm = ledger.store.batch, session.arm
+    before, now = session.state.overrides or NONE, after or NONE
+    known, kept = ({one.rev: one for one in (*all_.live, *all_.returning)} for all_ in (before, now))
+    for rev, override in kept.items():
+        if known.get(rev) is not override:
+            batch.put_override(arm, rev, body_of(override))
+    for rev in known.keys() - kept.keys():
+        batch.put_override(arm, rev, None)
+    for slot, ground in now.grounds.items():
+        if before.grounds.get(slot) is not ground:
+            batch.put_ground((arm, *slot), pack(ground))
+    for slot in before.grounds.keys() - now.grounds.keys():
+        batch.put_ground((arm, *slot), None)
+    session.state.overrides = after
+    ledger.documents.mark(session, "config")
+    ledger.store.flush_soon()

@@ -1,0 +1,234 @@
+"""Changes with an end: they take their place when they took effect, and end in time or because somebody says so."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import Back, ChangeJob
+from broker.blobs import pack, unpack
+from broker.record.administration import NOBODY_ASKED, Asked
+from broker.record.ledger import Ledger
+from broker.record.override_rows import keep
+from broker.record.principals import SERVICE
+from broker.settle.override_times import OverrideTimes
+from broker.settle.returns import Returns
+from broker.store.rows import Terms
+from handlers.items.settling import agrees, same
+from handlers.overrides import stack
+from handlers.overrides.documents import override_details
+from handlers.overrides.room import check_room
+from handlers.rpc.outcome import EndOrder, ExtendOrder
+from handlers.state.overrides import Override, Overrides
+from schema.arms import Slot
+from schema.codecs.times import format_time
+from schema.envelope import Author, Stage, Warned
+from schema.events import OverrideEvent
+from schema.items import ITEMS
+from schema.messages import Message
+
+
+class Overriding:
+    """Keeps the overrides of all arms; `returns` leads them back.
+
+    `released` is called when changes of others may go on at an arm.
+    """
+
+    def __init__(self, ledger: Ledger, returns: Returns, loop: asyncio.AbstractEventLoop) -> None:
+        self._ledger = ledger
+        self.times = OverrideTimes(ledger, loop, self.end, self._announce)
+        self._claimed = 0
+        """Changes with an end that have none yet."""
+        self.released: Callable[[ArmSession], None] = lambda _: None
+        self.returns = returns
+
+    # ------------------------------------------------------------------ accepting
+
+    def claim(self, session: ArmSession, job: ChangeJob, terms: Terms) -> None:
+        """If the change that is accepted has an end, it expires with it, and its ground is kept as it is now.
+
+        Raises:
+            BrokerError: no_room.
+        """
+        if not terms.until_us:
+            return
+        waiting = [one.places for one in session.unsettled() if one.terms is not None and one.terms.until_us]
+        check_room(session.state, job.places, waiting, len(self.times) + self._claimed)
+        self._claimed += 1
+        over_s = self._ledger.clock.deadline(terms.until_us)
+        job.expires = min(job.expires, over_s) if job.expires else over_s
+        if job.slot in session.state.desired:
+            job.terms = msgspec.structs.replace(terms, ground=pack(_ground(session, job.slot)))
+
+    def found(self, session: ArmSession, job: ChangeJob) -> None:
+        """What a start found of a change: it has an end, or it is a return."""
+        terms, overrides = job.terms, session.state.overrides
+        if terms is None:
+            return
+        self._claimed += bool(terms.until_us)
+        if terms.returned_from:
+            returning = () if overrides is None else overrides.returning
+            known = [
+                one.values[job.slot] for one in returning if one.rev == terms.returned_from and job.slot in one.owed
+            ]
+            given = known[0] if known else session.state.reported[job.slot]
+            job.back = Back(terms.returned_from, given)
+
+    def begin(self, session: ArmSession) -> None:
+        """After a start, or when the arm is back in the settings: end what is over, go on with what is owed."""
+        if session.state.overrides is not None:
+            self.times.begin(session)
+            self.returns.resume(session)
+
+    def settled(self) -> None:
+        """One of these changes has its end."""
+        self._claimed = max(0, self._claimed - 1)
+
+    # ------------------------------------------------------------------ taking effect
+
+    def took_effect(
+        self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
+    ) -> tuple[Warned, ...]:
+        """A change took effect in a slot: with an end, for good, or as a return; what its reply says of overrides."""
+        if job.back is not None:
+            self.returns.took_effect(session, job)
+        elif job.terms is not None and job.terms.until_us:
+            self._push(session, job, job.terms, (slot, value), before)
+        elif job.author.user != SERVICE.user:
+            return self._settle(session, job, slot)
+        return ()
+
+    def _push(
+        self, session: ArmSession, job: ChangeJob, terms: Terms, given: tuple[Slot, Message], before: Message | None
+    ) -> None:
+        (slot, value), clock = given, self._ledger.clock
+        ground = value if before is None else before
+        if terms.ground is not None and slot == job.slot:
+            wished = unpack(terms.ground, ITEMS[slot[0]].record)
+            ground = wished if same(slot[0], wished, ground, session.state.resolution_rad) else ground
+        override = Override(
+            rev=job.rev, values={slot: value}, since_us=job.at_us, until_us=terms.until_us, by=job.author,
+            request_id=job.request_id, reason=job.reason, plan=terms.plan,
+        )  # fmt: skip
+        keep(self._ledger, session, stack.push(session.state.overrides, override, {slot: ground}))
+        self.returns.drop(session, slot)
+        left_s = (terms.until_us - job.at_us) / 1e6
+        self.times.put(session, override, clock.deadline(terms.until_us) if job.recovered else job.since + left_s)
+
+    def _settle(self, session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[Warned, ...]:
+        """What was set for good is the ground: the overrides of its slot end."""
+        overrides = session.state.overrides
+        if overrides is None or slot not in overrides.grounds:
+            return ()
+        over = overrides.of(slot)
+        left = stack.settle(overrides, (slot,))
+        keep(self._ledger, session, left.left)
+        asked = Asked(job.method, job.request_id, job.reason, job.trace)
+        for one in left.ended:
+            self._over(session, overrides, one, "superseded", job.author, asked)
+        self.returns.drop(session, slot)
+        return tuple(
+            Warned(
+                "OVERRIDE_ENDED",
+                f"it ended the override of {one.by.user}, revision {one.rev}, until {format_time(one.until_us)}",
+            )
+            for one in over
+        )
+
+    # ------------------------------------------------------------------ ends
+
+    def end(self, session: ArmSession, rev: int, cause: str, by: Author = SERVICE, asked: Asked = NOBODY_ASKED) -> None:
+        """An override ends: what is in force below it is written, as far as that may be."""
+        overrides = session.state.overrides
+        override = None if overrides is None else overrides.find(rev)
+        if overrides is None or override is None:
+            return
+        steps = self.returns.steps(session, overrides, override)
+        owed = [step.slot for step in steps if step.is_owed]
+        keep(self._ledger, session, stack.cut(overrides, rev, owed).left)
+        left_alone = not owed and any(step.writes.overwritten for step in steps)
+        self._over(session, overrides, override, "overwritten" if left_alone else cause, by, asked)
+        self.returns.begin(session, override, steps)
+        self.released(session)
+
+    def end_all(self, session: ArmSession, order: EndOrder, by: Author, asked: Asked) -> None:
+        """End overrides, or keep what they gave."""
+        for rev in order.revs:
+            if order.keep:
+                self._keep_values(session, rev, by, asked)
+            else:
+                self.end(session, rev, "ended", by, asked)
+
+    def _keep_values(self, session: ArmSession, rev: int, by: Author, asked: Asked) -> None:
+        overrides = session.state.overrides
+        if overrides is None or overrides.find(rev) is None:
+            return
+        done = stack.keep(overrides, rev)
+        keep(self._ledger, session, done.left)
+        for one in done.ended:
+            self._over(session, overrides, one, "kept" if one.rev == rev else "superseded", by, asked)
+        self.released(session)
+
+    def discard(self, session: ArmSession, by: Author, asked: Asked) -> None:
+        """Another arm was confirmed: nothing of what was live counts."""
+        overrides = session.state.overrides
+        if overrides is not None:
+            keep(self._ledger, session, None)
+            for one in overrides.live:
+                self._over(session, overrides, one, "discarded", by, asked)
+
+    def extend(self, session: ArmSession, order: ExtendOrder, by: Author, asked: Asked) -> None:
+        """Give overrides another end, counted from now."""
+        clock = self._ledger.clock
+        for rev in order.revs:
+            overrides = session.state.overrides
+            override = None if overrides is None else overrides.find(rev)
+            if overrides is not None and override is not None:
+                moved = msgspec.structs.replace(override, until_us=order.until_us, told=False)
+                overrides = stack.changed(overrides, moved)
+                keep(self._ledger, session, overrides)
+                self._tell(session, OverrideEvent.OVERRIDE_EXTENDED, overrides, moved, "extended", by, asked)
+                self.times.put(session, moved, clock.deadline(order.until_us))
+
+    def _announce(self, session: ArmSession, override: Override) -> None:
+        """Tell that the end of an override is near, once."""
+        if session.state.overrides is not None:
+            told = msgspec.structs.replace(override, told=True)
+            overrides = stack.changed(session.state.overrides, told)
+            keep(self._ledger, session, overrides)
+            self._tell(session, OverrideEvent.OVERRIDE_ENDING, overrides, told, "ending")
+
+    def _over(
+        self, session: ArmSession, overrides: Overrides, override: Override, cause: str, by: Author, asked: Asked
+    ) -> None:
+        self.times.drop(session, override)
+        self._tell(session, OverrideEvent.OVERRIDE_ENDED, overrides, override, cause, by, asked)
+        self._ledger.audit(
+            at=self._ledger.clock.now_us(), arm=session.arm, rev=override.rev, decision="override ended", cause=cause,
+            by=f"{by.user}/{by.connection}",
+        )  # fmt: skip
+
+    def _tell(
+        self,
+        session: ArmSession,
+        event: OverrideEvent,
+        overrides: Overrides,
+        override: Override,
+        cause: str,
+        by: Author = SERVICE,
+        asked: Asked = NOBODY_ASKED,
+    ) -> None:
+        self._ledger.emit(
+            session, event, cause=cause, stage=Stage.APPLIED.value, by=by, rev=override.rev,
+            request_id=asked.request_id or override.request_id, reason=asked.reason, trace=asked.trace,
+            details=override_details(overrides, override), until_us=override.until_us, plan=override.plan,
+        )  # fmt: skip
+
+
+def _ground(session: ArmSession, slot: Slot) -> Message:
+    """What is there for good: the ground below overrides, else what is reported, as it is desired if both agree."""
+    state = session.state
+    if state.overrides is not None and (ground := state.overrides.grounds.get(slot)) is not None:
+        return ground
+    return state.desired[slot] if agrees(state, slot) else state.reported[slot]

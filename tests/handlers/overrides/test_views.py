@@ -1,0 +1,46 @@
+"""What Gets answer where an override is live: what is reported, desired, or the ground, and when it is over."""
+
+from handlers.overrides import stack
+from handlers.state.arm_state import ArmState
+from handlers.state.overrides import Override
+from schema.arms import Slot
+from schema.enums import ControlMode
+from schema.envelope import Author, View
+from schema.messages import ControlModeInformation, PayloadInformation
+from tests.handlers.builders import answer, arm, linear
+
+LINEAR: Slot = ("twist_linear_soft_limit", int(ControlMode.CARTESIAN_JOYSTICK))
+PAYLOAD: Slot = ("payload_information", 0)
+JOYSTICK = ControlModeInformation(ControlMode.CARTESIAN_JOYSTICK)
+
+
+def overridden() -> ArmState:
+    """An arm with an override of a limit and one of the payload."""
+    state = arm()
+    values = {LINEAR: linear(0.1), PAYLOAD: PayloadInformation(2.0)}
+    state.desired |= values
+    state.reported |= values
+    by = Author("alice", "hmi", proven=True)
+    first = Override(rev=4, values={LINEAR: linear(0.1)}, since_us=1, until_us=9, by=by)
+    second = Override(rev=5, values={PAYLOAD: PayloadInformation(2.0)}, since_us=1, until_us=7, by=by)
+    state.overrides = stack.push(None, first, {LINEAR: linear(0.25)})
+    state.overrides = stack.push(state.overrides, second, {PAYLOAD: PayloadInformation(1.0)})
+    return state
+
+
+def test_a_get_answers_each_view_of_a_slot() -> None:
+    state = overridden()
+    masses = {view: answer(state, "GetPayloadInformation", view=view).result.payload_mass for view in View}  # type: ignore[union-attr]
+    assert masses == {View.REPORTED: 2.0, View.DESIRED: 2.0, View.GROUND: 1.0}
+    assert answer(state, "GetPayloadInformation").until_us == 7
+    assert answer(state, "GetGravityVector").until_us == 0
+    assert answer(arm(), "GetGravityVector", view=View.GROUND).until_us == 0
+
+
+def test_a_get_of_several_slots_answers_each_view_of_them() -> None:
+    state = overridden()
+    method = "GetKinematicSoftLimits"
+    limits = {view: answer(state, method, JOYSTICK, view=view).result.twist_linear for view in View}  # type: ignore[union-attr]
+    assert limits == {View.REPORTED: 0.1, View.DESIRED: 0.1, View.GROUND: 0.25}
+    assert answer(state, method, JOYSTICK).until_us == 9
+    assert answer(state, "GetAllKinematicSoftLimits").until_us == 9
