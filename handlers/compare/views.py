@@ -19,9 +19,13 @@ def values_of(state: ArmState, view: View) -> dict[Slot, Message]:
     if not state.adopted:
         raise not_read(state)
     found: Mapping[Slot, Message] = state.reported if view is View.REPORTED else state.desired
-    return {slot: value for slot, value in found.items() if slot[0] != MODE_ITEM}
+    values = {slot: value for slot, value in found.items() if slot[0] != MODE_ITEM}
+    if view is View.GROUND and state.overrides is not None:
+        values |= state.overrides.grounds
+    return values
 
 
 def ground_of(state: ArmState, slot: Slot) -> Message | None:
     """What took effect last in a slot, overrides left out; None of a slot that was never read."""
-    return state.reported.get(slot)
+    grounds = {} if state.overrides is None else state.overrides.grounds
+    return grounds.get(slot, state.reported.get(slot))
