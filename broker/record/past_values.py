@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from broker.arms.batch_job import old_outcomes, unpack_values
@@ -22,9 +23,9 @@ from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
 from schema.messages import Message
 
-LOOKED_AT_MOST = 20_000
-"""The most changes that one question looks at."""
-_PAGE = 64
+LOOKED_AT_MOST = 5_000
+"""The most changes of one item that a question looks at; more than can be pending for an arm."""
+_FIRST_PAGE, _PAGE = 8, 64
 FOREIGN = "foreign"
 _TOOK_EFFECT = frozenset(ending.value for ending in Ending if ending.took_effect) | {FOREIGN}
 
@@ -34,6 +35,12 @@ class Past(Protocol):
 
     def history(self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int) -> HistoryPage:
         """Changes between two revisions, both exclusive, newest first."""
+
+    def later(self, arm: str, after_rev: int, key: str, limit: int) -> HistoryPage:
+        """Changes of one item above a revision, oldest first."""
+
+    def firsts(self, arm: str, before_rev: int, key: str, limit: int) -> HistoryPage:
+        """The first entry of one item at each revision below one, newest first."""
 
     def oldest_rev(self, arm: str) -> int:
         """The lowest revision of which there is an entry; 0 without any."""
@@ -81,10 +88,12 @@ def _unpack(slot: Slot, blob: bytes | None) -> Message | None:
 
 
 class PastValues:
-    """Questions about past values; each looks at the rows of the item that it is about, newest first."""
+    """Questions about past values; each looks at the rows of the items that it is about."""
 
     def __init__(self, past: Past) -> None:
         self._past = past
+        self._adopted: dict[str, tuple[int, int]] = {}
+        """What was found of each arm: the lowest revision that changed a slot last, and that of the adoption."""
 
     def check(self, state: ArmState, rev: int, path: str) -> None:
         """Refuse a revision of which nobody can say what was in force after it.
@@ -95,20 +104,37 @@ class PastValues:
         if rev > state.rev:
             text = f"{path}: {rev} > {state.rev}, the present revision of {state.arm}. {NOTHING_CHANGED}"
             raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")
-        adopted, oldest = self.adopted_rev(state), self._past.oldest_rev(state.arm)
+        bound, oldest = self.adopted_rev(state), self._past.oldest_rev(state.arm)
         why = f"the revision at which {state.arm} was adopted"
-        if oldest - 1 > adopted:
-            adopted, why = oldest - 1, f"the oldest that the history of {state.arm} tells of"
-        if rev < adopted:
-            text = f"{path}: {rev} < {adopted}, {why}. {NOTHING_CHANGED}"
+        if oldest - 1 > bound:
+            bound, why = oldest - 1, f"the oldest that the history of {state.arm} tells of"
+        if rev < bound:
+            text = f"{path}: {rev} < {bound}, {why}. {NOTHING_CHANGED}"
             raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
 
     def adopted_rev(self, state: ArmState) -> int:
-        """The revision at which an arm was adopted last."""
-        for change in self._walk(state.arm, (ARM_ITEM,), state.rev + 1):
-            if change.method == "ConfirmArm" and change.outcome == Ending.APPLIED:
-                return change.rev
-        return 1
+        """The revision at which an arm was adopted last, or a later one where nobody can say."""
+        lowest = min(state.last_rev.values(), default=state.rev)  # the adoption changed every slot
+        if lowest <= 1:
+            return 1
+        known = self._adopted.get(state.arm)
+        if known is None or known[0] != lowest:
+            known = self._adopted[state.arm] = (lowest, self._searched(state.arm, lowest))
+        return known[1]
+
+    def _searched(self, arm: str, highest: int) -> int:
+        below, looked_at = highest + 1, 0
+        while looked_at < LOOKED_AT_MOST:
+            page = self._past.firsts(arm, below, ARM_ITEM, _PAGE)
+            for change in page.changes:
+                if change.method == "ConfirmArm" and change.outcome == Ending.APPLIED:
+                    return change.rev
+            if page.missing:
+                return max(page.missing)
+            if not page.more:
+                return 1
+            below, looked_at = page.changes[-1].rev, looked_at + len(page.changes)
+        return below
 
     def at(self, state: ArmState, rev: int, slots: Collection[Slot], path: str = "params.rev") -> dict[Slot, Message]:
         """The values of slots after a revision, without overrides; what was not known then is left out.
@@ -117,37 +143,45 @@ class PastValues:
             BrokerError: out_of_limits, with the bound; internal where the rows are damaged.
         """
         self.check(state, rev, path)
-        values = {slot: self._at(state, rev, slot) for slot in slots}
+        values = {slot: ground_of(state, slot) for slot in slots if state.last_rev.get(slot, 0) <= rev}
+        changed: dict[str, set[Slot]] = {}
+        for slot in slots:
+            if slot not in values:
+                changed.setdefault(slot[0], set()).add(slot)
+        for key, wanted in changed.items():
+            values |= self._before(state.arm, rev, key, wanted, path)
         return {slot: value for slot, value in values.items() if value is not None}
 
-    def _at(self, state: ArmState, rev: int, slot: Slot) -> Message | None:
-        if state.last_rev.get(slot, 0) <= rev:
-            return ground_of(state, slot)
-        earliest: Message | None = None
-        for _, touch in self._touches(state.arm, slot, rev + 1):
-            if touch.took_effect and touch.for_good:
-                if touch.after is not None:
-                    return touch.after
-                break
-            earliest = touch.before
-        if earliest is not None:
-            return earliest
-        for change, touch in self._touches(state.arm, slot, state.last_rev[slot] + 1):
-            if change.rev <= rev:
-                break
-            earliest = touch.before if touch.before is not None else earliest
-        return earliest
+    def _before(self, arm: str, rev: int, key: str, slots: set[Slot], path: str) -> dict[Slot, Message | None]:
+        """The values of slots of an item, all changed since: from the changes before, else what the next one found."""
+        values: dict[Slot, Message | None] = {}
+        wanted = set(slots)
+        for _, slot, touch in _touches(self._newest_first(arm, key, rev + 1), wanted):
+            if not (touch.took_effect and touch.for_good):
+                values[slot] = touch.before
+                continue
+            wanted.discard(slot)
+            if touch.after is not None:
+                values[slot] = touch.after
+        wanted = {slot for slot in slots if values.get(slot) is None}
+        later = self._oldest_first(arm, key, rev)
+        for _, slot, touch in _touches(later, wanted):
+            values[slot] = touch.before
+            wanted.discard(slot)
+        if wanted and next(later, None) is not None:
+            text = f"{path}: {rev}: more than {LOOKED_AT_MOST} changes of {key} came before the next one of a slot"
+            raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
+        return values
 
     def set_by(self, state: ArmState, slot: Slot, stamps: Sequence[Stamp]) -> dict[Stamp, PastChange]:
         """The changes that set the parts of a slot, by what is known of their authors; those that there are."""
-        last = state.last_rev.get(slot, 0)
-        newest = next(self._touches(state.arm, slot, last + 1), None)
-        named = {stamp for stamp in stamps if stamp.by != FOREIGN_USER}
-        if newest is None or (newest[0].rev != last and not named):
-            return {}  # nobody changed it since its arm was adopted
+        last, named = state.last_rev.get(slot, 0), {stamp for stamp in stamps if stamp.by != FOREIGN_USER}
         found: dict[Stamp, PastChange] = {}
         open_stamps = {stamp for stamp in stamps if stamp.by not in ("", SETTINGS_USER)}
-        for change, touch in self._touches(state.arm, slot, last + 1):
+        touches = _touches(self._newest_first(state.arm, slot[0], last + 1), {slot})
+        for number, (change, _, touch) in enumerate(touches):
+            if not number and change.rev != last and not named:
+                break  # nobody changed it since its arm was adopted
             if touch.took_effect:
                 for stamp in [one for one in open_stamps if _matches(change, one)]:
                     found[stamp] = change
@@ -157,30 +191,50 @@ class PastValues:
                 break
         return found
 
-    def _touches(self, arm: str, slot: Slot, below_rev: int) -> Iterator[tuple[PastChange, Touch]]:
-        for change in self._walk(arm, (slot[0], WHOLE_KEY), below_rev):
-            if (touch := touch_of(change, slot)) is not None:
-                yield change, touch
+    def _newest_first(self, arm: str, key: str, below_rev: int) -> Iterator[PastChange]:
+        """The changes of an item, batches included, below a revision."""
+        return merge(*(self._older(arm, one, below_rev) for one in (key, WHOLE_KEY)), key=lambda change: -change.rev)
 
-    def _walk(self, arm: str, keys: tuple[str, ...], below_rev: int) -> Iterator[PastChange]:
-        """The changes of some items, newest first."""
-        streams = [self._stream(arm, key, below_rev) for key in keys]
-        for number, change in enumerate(merge(*streams, key=lambda one: -one.rev)):
-            if number == LOOKED_AT_MOST:
-                text = f"{keys[0]} of {arm}: more than {LOOKED_AT_MOST} changes lie between; ask of a newer revision"
-                raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
-            yield change
+    def _oldest_first(self, arm: str, key: str, after_rev: int) -> Iterator[PastChange]:
+        """The changes of an item, batches included, above a revision."""
+        return merge(*(self._later(arm, one, after_rev) for one in (key, WHOLE_KEY)), key=lambda change: change.rev)
 
-    def _stream(self, arm: str, key: str, below_rev: int) -> Iterator[PastChange]:
-        more = True
+    def _older(self, arm: str, key: str, below_rev: int) -> Iterator[PastChange]:
+        size, more = _FIRST_PAGE, True
         while more:
-            page = self._past.history(arm, 0, below_rev, key, _PAGE)
-            if page.missing:
-                text = f"revision {max(page.missing)} of {arm} is damaged in the store, what it set is not known"
-                raise BrokerError("internal", f"{text}. Restore the store from a backup.")
-            yield from page.changes
-            more = page.more and bool(page.changes)
+            page = self._past.history(arm, 0, below_rev, key, size)
+            yield from _whole(arm, page)
+            more, size = page.more and bool(page.changes), _PAGE
             below_rev = page.changes[-1].rev if page.changes else 0
+
+    def _later(self, arm: str, key: str, after_rev: int) -> Iterator[PastChange]:
+        size, more = _FIRST_PAGE, True
+        while more:
+            page = self._past.later(arm, after_rev, key, size)
+            yield from _whole(arm, page)
+            more, size = page.more and bool(page.changes), _PAGE
+            after_rev = page.changes[-1].rev if page.changes else 0
+
+
+def _touches(changes: Iterator[PastChange], slots: set[Slot]) -> Iterator[tuple[PastChange, Slot, Touch]]:
+    """What changes did to some slots, until none of these is wanted any more."""
+    looked_at = islice(changes, LOOKED_AT_MOST)
+    while slots and (change := next(looked_at, None)) is not None:
+        for slot in tuple(slots):
+            if (touch := touch_of(change, slot)) is not None:
+                yield change, slot, touch
+
+
+def _whole(arm: str, page: HistoryPage) -> Sequence[PastChange]:
+    """The changes of a page.
+
+    Raises:
+        BrokerError: internal: one is damaged, and nobody knows what it set.
+    """
+    if page.missing:
+        text = f"revision {max(page.missing)} of {arm} is damaged in the store, what it set is not known"
+        raise BrokerError("internal", f"{text}. Restore the store from a backup.")
+    return page.changes
 
 
 def _matches(change: PastChange, stamp: Stamp) -> bool:

@@ -47,6 +47,14 @@ _HISTORY = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.
         WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR item = ?4)
         ORDER BY rev DESC, n DESC LIMIT ?5
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC, found.number DESC"""
+_LATER = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
+        SELECT n AS number, rev AS at FROM job WHERE arm = ?1 AND rev > ?2 AND rev > 0 AND item = ?3
+        ORDER BY rev LIMIT ?4
+    ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
+_FIRSTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
+        SELECT min(n) AS number, rev AS at FROM job WHERE arm = ?1 AND rev < ?2 AND rev > 0 AND item = ?3
+        GROUP BY rev ORDER BY rev DESC LIMIT ?4
+    ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC"""
 _OF_FLEET = f"SELECT {job.SELECT} FROM job WHERE n < ? AND n >= ? AND rev > 0 ORDER BY n DESC"
 _BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
 _EVENTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
@@ -148,6 +156,28 @@ class Reader:
         more = len(rows) > limit
         if more:
             rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
+        return self._page(arm, key, rows, more=more)
+
+    def later(self, arm: str, after_rev: int, key: str, limit: int) -> HistoryPage:
+        """Changes of an item of an arm with rev > `after_rev`, oldest first.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        rows = self._rows("job", arm, _LATER, (arm, after_rev, job.code_of(key), limit))
+        return self._page(arm, key, rows, more=len(rows) == limit)
+
+    def firsts(self, arm: str, before_rev: int, key: str, limit: int) -> HistoryPage:
+        """The first entry of an item of an arm at each revision with rev < `before_rev`, newest first.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        rows = self._rows("job", arm, _FIRSTS, (arm, before_rev, job.code_of(key), limit))
+        return self._page(arm, key, rows, more=len(rows) == limit)
+
+    def _page(self, arm: str, key: str | None, rows: list[Values], *, more: bool) -> HistoryPage:
+        """The changes in rows, each with its revision behind it; those of another item with the same code are none."""
         changes: list[PastChange] = []
         missing: list[int] = []
         for *values, rev in rows:

@@ -40,8 +40,8 @@ class History:
         return self.put(outcome, **({"mode": mode} | blobs | given))
 
     def put(self, outcome: str, **given: Any) -> int:
-        self.rev += 1
-        n = self.rev
+        self.rev = given.pop("rev", self.rev + 1)
+        n = given.pop("n", self.rev)
         known: dict[str, Any] = {
             "arm": "r12", "rev": self.rev, "verb": "set", "key": KEY, "at_us": AT_US + n, "user": "alice",
             "conn": "plc-3", "request_id": f"alice/plc-3/{n}", "method": "SetTwistLinearSoftLimit",
@@ -163,8 +163,8 @@ def test_a_revision_lies_between_the_last_adoption_and_now(history: History, rev
     history.put("applied", key="arm", method="ConfirmArm", before=b'"S-1"', after=b'"S-2"')
     history.put("refused", key="arm", method="ConfirmArm")
     history.add(0.25, 0.2)
-    past, state = history.past(), history.state()
-    assert past.adopted_rev(state) == 3
+    past, state = history.past(), history.state(other=3)
+    assert past.adopted_rev(state) == past.adopted_rev(state) == 3
     with pytest.raises(BrokerError) as caught:
         past.at(state, rev, [TWIST])
     assert (caught.value.kind, caught.value.name, caught.value.message) == ("out_of_limits", name, words)
@@ -197,14 +197,55 @@ def test_nobody_guesses_across_a_damaged_row(history: History) -> None:
     assert "revision 2 of r12 is damaged" in caught.value.message
 
 
+def test_whoever_was_refused_does_not_hide_an_adoption(history: History) -> None:
+    history.put("applied", key="arm", method="ConfirmArm", before=b'"S-1"', after=b'"S-2"')
+    for number in range(200):
+        history.put("refused", key="arm", rev=2, n=1000 + number)
+    history.rev = 2
+    history.add(0.25, 0.2)
+    assert history.past().adopted_rev(history.state(other=3)) == 2
+
+
+def test_nobody_reaches_back_beyond_what_can_be_looked_at(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(5):
+        history.put("refused", key="arm")
+    monkeypatch.setattr(past_values, "LOOKED_AT_MOST", 3)
+    monkeypatch.setattr(past_values, "_PAGE", 2)
+    assert history.past().adopted_rev(history.state(other=6)) == 3
+
+
+def test_a_damaged_entry_may_have_been_an_adoption(history: History) -> None:
+    history.put("applied", key="arm", method="ConfirmArm")
+    history.put("refused", key="arm")
+    history.store.close()
+    with closing(connect(history.directory / FILE)) as connection:
+        connection.execute("UPDATE job SET accepted = zeroblob(40) WHERE rev = 2")
+    past = PastValues(Store.open(history.directory, lambda: AT_US))
+    assert past.adopted_rev(history.state(other=3)) == 2
+
+
 def test_a_question_looks_at_so_many_changes_at_most(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
-        history.add(0.25, 0.2, "refused")
+        history.add(0.3, 0.2, mode=OTHER[1])
+    history.add(0.25, 0.2)
+    past, state = history.past(), history.state(twist=7)
+    assert past.at(state, 1, [TWIST]) == past.at(state, 5, [TWIST]) == {TWIST: linear(0.25)}
     monkeypatch.setattr(past_values, "LOOKED_AT_MOST", 3)
+    assert past.at(state, 5, [TWIST]) == {TWIST: linear(0.25)}
     with pytest.raises(BrokerError) as caught:
-        history.past().at(history.state(), 5, [TWIST])
-    assert caught.value.kind == "out_of_limits"
-    assert "more than 3 changes lie between" in caught.value.message
+        past.at(state, 1, [TWIST])
+    assert (caught.value.kind, caught.value.name) == ("out_of_limits", "VALUE_IS_BELOW_MINIMUM")
+    assert "more than 3 changes of twist_linear_soft_limit came before" in caught.value.message
+
+
+def test_a_revision_far_back_costs_no_more_than_a_near_one(history: History) -> None:
+    for number in range(400):
+        history.add(number / 1000, (number + 1) / 1000)
+    past, state = history.past(), history.state()
+    queries: list[str] = []
+    history.store._connection.set_trace_callback(queries.append)
+    assert past.at(state, 3, [TWIST]) == {TWIST: linear(0.002)}
+    assert len(queries) <= 8
 
 
 def stamp(rev: int, by: str = "alice/plc-3") -> Stamp:
