@@ -29,6 +29,7 @@ from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
 from broker.publish.strangers import Strangers
+from broker.publish.summaries import Summaries
 from broker.record.administration import Administration
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
@@ -110,12 +111,23 @@ def settler_of(settings: Settings, ledger: Ledger, replies: Replies, queues: Que
     return settler
 
 
+def summaries_of(
+    settings: Settings, topics: Topics, ledger: Ledger, sessions: Mapping[str, ArmSession], events: FleetEvents
+) -> Summaries:
+    """What summarises groups."""
+    return Summaries(
+        documents=ledger.documents, sessions=sessions, outbox=ledger.outbox, stream=events.stream, clock=ledger.clock,
+        topics=topics, codec=JSON, instance=settings.instance,
+    )  # fmt: skip
+
+
 def readback_of(
     make_link: Callable[[str], MqttLink],
     settings: Settings,
     topics: Topics,
     ledger: Ledger,
     sessions: Mapping[str, ArmSession],
+    summaries: Summaries,
     announcer: Announcer,
 ) -> ReadBack:
     """What compares the documents with those that are retained."""
@@ -123,7 +135,7 @@ def readback_of(
     publish = f"mosquitto_pub -h {server.host} -p {server.port}"
     publish += f" -u {settings.mqtt.user} -P ..." if settings.mqtt.user else ""
     strangers = Strangers(settings.instance, topics, publish)
-    return ReadBack(make_link, topics, ledger.documents, ledger.outbox, sessions, strangers, announcer)
+    return ReadBack(make_link, topics, ledger.documents, ledger.outbox, sessions, strangers, summaries, announcer)
 
 
 def reconciler_of(

@@ -26,6 +26,7 @@ from broker.assembly import (
     readback_of,
     reconciler_of,
     settler_of,
+    summaries_of,
     trace_to_collector,
 )
 from broker.clock import Clock
@@ -142,7 +143,10 @@ class Service:
 
     def _readback_of(self) -> ReadBack:
         read = partial(reading_link, self._make_link, self._link_config(), self._topics)
-        return readback_of(read, self._settings, self._topics, self._ledger, self.sessions, self._announcer)
+        settings, topics, ledger, sessions = self._settings, self._topics, self._ledger, self.sessions
+        self.summaries = summaries_of(settings, topics, ledger, sessions, self.fleet_events)
+        self.summaries.follow(Groups(settings))
+        return readback_of(read, settings, topics, ledger, sessions, self.summaries, self._announcer)
 
     def _acceptance(self) -> Acceptance:
         return acceptance_of(
@@ -205,6 +209,7 @@ class Service:
         self._settings = await self._fleet_change.follow(self._settings, checked)
         self._stage_1.acceptor.groups.groups = after = Groups(self._settings)
         self.fleet_events.groups_changed(before, after)
+        self.summaries.follow(after)
         return self._settings
 
     async def renames_due(self, settings: Settings) -> dict[str, str]:
@@ -254,6 +259,7 @@ class Service:
         self._keep_running((
             ("accept", self._stage_1.turnstile.run()),
             ("acknowledge", self._stage_1.acks.run()),
+            ("summarise", self.summaries.run()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
             ("each hour", each_hour(self._store, self._clock, self._readback)),

@@ -14,6 +14,9 @@ _NAMES_KEPT, _TOPICS_KEPT = 65_536, 8_192
 _LONGEST_NAME, _LONGEST_TOPIC = 64, 640
 """Characters of what is remembered: what is longer holds no names, and may be as long as MQTT lets it be."""
 
+SUMMARY = "fleet"
+"""The document of a group below `state/`."""
+
 FoundT = TypeVar("FoundT")
 
 
@@ -161,6 +164,10 @@ class Topics:
         """Where a document of an arm is retained."""
         return f"{self._base}/state/{arm}/{document}"
 
+    def summary(self, group: str) -> str:
+        """Where the summary of a group is retained."""
+        return f"{self._base}/state/@{group}/{SUMMARY}"
+
     def meta(self, name: str) -> str:
         """Where a self-description is retained: `service`, `errors`, `asyncapi`, `factsheet/<arm>`."""
         return f"{self._base}/meta/{name}"
@@ -219,7 +226,7 @@ class ReadTopics:
                 return RetainedTopic(family, "", name)
             case "meta", ["factsheet", arm] if is_name(arm):
                 return RetainedTopic(family, arm, "factsheet")
-            case "state", [arm, name] if is_name(arm):
+            case "state", [arm, name] if is_name(arm) or (is_group(arm) and name == SUMMARY):
                 return RetainedTopic(family, arm, name)
         return None
 

@@ -128,6 +128,7 @@ def documents() -> str:
     """All documents below `state/`."""
     parts = [f"Every document begins with:\n\n{plain(tables.SHARED)}"]
     parts += [f"**`state/<arm>/{name}`**\n\n{plain(texts)}" for name, texts in tables.DOCUMENTS.items()]
+    parts.append(f"**`state/@<group>/fleet`**, the summary of a group\n\n{plain(tables.SUMMARY)}")
     return "\n".join(parts)
 
 

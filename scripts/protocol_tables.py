@@ -16,6 +16,7 @@ TOPICS: tuple[tuple[str, str, str, str, str], ...] = (
     ("evt/<arm>/admin", "service → all", "1", "no", "who may change the arm, which arm it is, whom the rights refused"),
     ("evt/@all/{plan,recipe,settings}", "service → all", "1", "no", "what the fleet itself tells: arm `@all`, a `seq` of its own, `rev` 0"),
     ("state/<arm>/<document>", "service → all", "1", "yes", "`config`, `reported`, `mode`, `effective`, `presence`"),
+    ("state/@<group>/fleet", "service → all", "1", "yes", "the summary of a group; at most one in 2 s, at most 4 KiB"),
     ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `groups`, `factsheet/<arm>`"),
     ("svc/<instance>", "service → all", "1", "yes", "whether the service is there; also its will"),
     ("dev/<arm>/<leaf>", "arms that speak MQTT", "1", "birth, death", "see agent_protocol.md"),
@@ -156,6 +157,26 @@ DOCUMENTS: dict[str, Texts] = {
         "why": "why it is held",
     },
 }
+SUMMARY: Texts = {
+    "arms": "how many arms the group has",
+    "online": "that are online",
+    "ready": "that take changes now",
+    "authority": "by authority: `{observe, advise, control}`",
+    "held": "that are held: a person has to look",
+    "locked": "that somebody locked",
+    "faults": "whose activity is `fault`",
+    "pending": "changes that have no end yet",
+    "held_changes": "those of them that wait for a person",
+    "differs": "arms that report something else than is desired",
+    "overrides": "overrides that are live",
+    "overdue": "returns of overrides that failed and are tried again",
+    "next_end": "when the next override ends; absent without any",
+    "recipes": "arms by the recipe that they had last, `{<name>@<version>: n}`: the 8 that most have",
+    "recipe_drift": "arms that report something else than their recipe says",
+    "plans": "numbers of the plans of this group that are live, the newest 16",
+    "attention": "arms that somebody should look at: `[{arm, why}]`, 16 at most; why: `fault`, `overdue`, `held`, `differs`, in this order",
+}
+"""Fields of `state/@<group>/fleet` beside those of every document: arm `@<group>`, rev 0, seq of the fleet's events."""
 SERVICE: Texts = {
     "state": "`starting`, `online`, `offline`",
     "since": "since when",

@@ -8,13 +8,12 @@ import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
-from broker.publish.contents import presence_word
+from broker.publish.contents import seen
 from broker.record.fleet_history import FleetHistory
 from broker.settings import EVERYBODY, Group
 from broker.settle.slices import Slices
 from broker.store.errors import RowDamagedError
 from broker.store.store import Store
-from handlers.fleet.facts import Seen
 from handlers.fleet.find_arms import matches, row
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
 from handlers.rpc.outcome import Answer
@@ -92,13 +91,12 @@ class FleetQuestions:
                 for session in map(self._sessions.get, group.arms[first : first + PIECE]):
                     if session is None:
                         continue
-                    seen = Seen(session.state, presence_word(session))
-                    if not matches(query, seen):
+                    if not matches(query, found := seen(session)):
                         continue
                     count += 1
                     if session.arm <= query.after or more:
                         continue
-                    told = row(query, seen)
+                    told = row(query, found)
                     size += len(_encode(told))
                     more = len(rows) == query.limit or bool(rows and size > PAGE_BYTES)
                     if not more:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from broker.asyncapi.documents import items_schema, meta_schemas, service_schema, state_schemas
+from broker.asyncapi.documents import items_schema, meta_schemas, service_schema, state_schemas, summary_schema
 from broker.asyncapi.envelopes import error_schemas, event_schema, reply_schema, request_schema
 from broker.asyncapi.examples import EXAMPLES
 from broker.asyncapi.messages import Catalogue
@@ -24,6 +24,7 @@ RECEIVED = ("deviceBirth", "deviceDeath", "deviceAck", "deviceReport")
 """Channels, beside that of requests, that the service listens to."""
 _PARAMETERS = {
     "user": "MQTT user name", "conn": "MQTT client id", "arm": "id of the arm", "method": "name of the method",
+    "group": "name of the group",
     "leaf": "id of the request", "handle": "number of the handle", "event": "name of the event",
     "instance": "name of the service",
 }  # fmt: skip
@@ -151,6 +152,9 @@ def _retained(topics: Topics) -> dict[str, _Channel]:
     names = ("service", "errors", "asyncapi", "groups", "factsheet/{arm}")
     for (channel, schema), name in zip(meta_schemas().items(), names, strict=True):
         channels[channel] = (topics.meta(name), "Retained: what the service says of itself", {"document": schema})
+    channels["stateFleet"] = (
+        topics.summary("{group}"), "Retained: the summary of a group", {"document": summary_schema()}
+    )  # fmt: skip
     presence = {"document": service_schema()}
     channels["service"] = (topics.service("{instance}"), "Retained: presence of the service", presence)
     return channels
@@ -168,7 +172,7 @@ def _devices(topics: Topics) -> dict[str, _Channel]:
 
 def _parameters(address: str) -> dict[str, Any]:
     """The levels of an address that are filled in."""
-    names = [level[1:-1] for level in address.split("/") if level.startswith("{")]
+    names = [level.lstrip("@")[1:-1] for level in address.split("/") if level.endswith("}")]
     return {"parameters": {name: {"description": _PARAMETERS[name]} for name in names}} if names else {}
 
 

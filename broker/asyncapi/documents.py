@@ -20,6 +20,7 @@ from broker.asyncapi.shapes import (
 )
 from broker.counters import COUNTERS
 from broker.publish.contents import CONFIG, EFFECTIVE, MODE, PRESENCE, REPORTED
+from handlers.fleet.summary import ATTENTION, NUMBERS
 from handlers.methods.overrides import DIRECTIONS
 from schema.arms import Activity, Authority
 from schema.items import CONFIG_ITEMS
@@ -111,6 +112,19 @@ def _override() -> Schema:
             "state": one_of("live", "covered", "returning", "overdue"), "ground": MAPPING,
         },
         ("rev", "paths", "since", "until", "left_ms", "by", "direction", "state", "ground"),
+    )  # fmt: skip
+
+
+def summary_schema() -> Schema:
+    """The document `state/@<group>/fleet`."""
+    numbers: dict[str, Schema] = dict.fromkeys(NUMBERS, whole())
+    return _document(
+        {
+            **numbers, "authority": record(dict.fromkeys(Authority, whole())), "next_end": TIME,
+            "recipes": mapped(whole()), "plans": listed(whole(1)),
+            "attention": listed(record({"arm": TEXT, "why": one_of(*ATTENTION)}, ("arm", "why"))),
+        },
+        (*NUMBERS, "authority", "recipes", "plans", "attention"),
     )  # fmt: skip
 
 

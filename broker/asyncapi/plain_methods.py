@@ -98,6 +98,7 @@ PARAMS: dict[str, Schema] = {
                     "arms": listed(TEXT), "groups": listed(TEXT), "model": TEXT, "adapter": TEXT,
                     "presence": one_of(*PRESENCES), "activity": one_of(*Activity), "authority": one_of(*Authority),
                     "mode": _MODE, "held_by": TEXT, "ready": FLAG, "pending": FLAG, "override": FLAG, "differs": FLAG,
+                    "recipe": TEXT, "recipe_drift": FLAG,
                     "value": listed(_CONDITION),
                 }
             ),

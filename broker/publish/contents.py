@@ -8,6 +8,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob
 from broker.arms.jobs import Phase
 from handlers.compare.drift import recipe_document
+from handlers.fleet.facts import Seen
 from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
 from handlers.stack.effective import effective_document
@@ -99,6 +100,11 @@ def presence_word(session: ArmSession) -> str:
     if state.online:
         return "online"
     return "offline" if session.met else "unknown"
+
+
+def seen(session: ArmSession) -> Seen:
+    """An arm as lists and summaries see it."""
+    return Seen(session.state, presence_word(session), sum(job.held for job in session.parked))
 
 
 def _presence(session: ArmSession) -> dict[str, Any]:

@@ -64,9 +64,7 @@ class Documents:
         builders: Mapping[str, Build] = BUILDERS,
         held: bool = False,
     ) -> None:
-        self._outbox = outbox
-        self._clock = clock
-        self.epoch = epoch
+        self._outbox, self._clock, self.epoch = outbox, clock, epoch
         self._instance = instance
         self._topics = topics
         self._codec = codec
@@ -85,8 +83,11 @@ class Documents:
         self._put_off: list[tuple[ArmSession, str]] = []
         self._tries = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._closed = False
-        self._live = 0
+        self._closed, self._live = False, 0
+        self.touched: dict[str, object] = {}
+        """Arms that something changed of since somebody put another one here."""
+        self.on_touched: Callable[[], None] = lambda: None
+        """Called for the first of them, and when nothing is kept back any more."""
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         """How to wait for the commit of what a document was built from; set by the composition root."""
 
@@ -94,6 +95,10 @@ class Documents:
         """Some documents of an arm changed."""
         arm, waiting = session.arm, self._agenda.due
         self._sessions[arm] = session
+        if arm not in self.touched:
+            if not self.touched:
+                self.on_touched()
+            self.touched[arm] = None
         for name in names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
             if (arm, name) in waiting:
                 continue
@@ -106,6 +111,9 @@ class Documents:
     def forget(self, arm: str) -> None:
         """Send no more documents of an arm."""
         self._agenda.forget(arm)
+        if not self.touched:
+            self.on_touched()
+        self.touched[arm] = None
         self._factsheets.pop(arm, None)
         self._warm.pop(arm, None)
         self._sessions.pop(arm, None)
@@ -136,6 +144,12 @@ class Documents:
         """Keep nothing back any more."""
         self._held = False
         self._look_at(self._loop.time())
+        self.on_touched()
+
+    @property
+    def held(self) -> bool:
+        """Whether all of them are kept back."""
+        return self._held
 
     @property
     def waiting(self) -> tuple[int, float]:

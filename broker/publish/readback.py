@@ -16,7 +16,8 @@ from broker.publish.contents import NAMES
 from broker.publish.documents import PAUSE_MOST, SLICE_S, Documents
 from broker.publish.outbox import Outbox
 from broker.publish.strangers import Strangers
-from broker.topics import ReadTopics, RetainedTopic, Topics
+from broker.publish.summaries import Summaries
+from broker.topics import SUMMARY, ReadTopics, RetainedTopic, Topics, is_group
 
 log = structlog.get_logger()
 
@@ -50,7 +51,7 @@ def reading_link(
         msgspec.structs.replace(
             config,
             client_id=f"{config.client_id}-read",
-            filters=(*ReadTopics(topics).filters((*NAMES, FACTSHEET)), marker),
+            filters=(*ReadTopics(topics).filters((*NAMES, FACTSHEET, SUMMARY)), marker),
             will=None,
             session_expiry_s=0,
             retained=True,
@@ -74,6 +75,7 @@ class ReadBack:
         outbox: Outbox,
         sessions: Mapping[str, ArmSession],
         strangers: Strangers,
+        summaries: Summaries,
         owner: Owner,
     ) -> None:
         self._make_link = make_link
@@ -81,9 +83,10 @@ class ReadBack:
         self._documents = documents
         self._outbox = outbox
         self._sessions = sessions
-        self._strangers = strangers
+        self._strangers, self._summaries = strangers, summaries
         self._owner = owner
         self._meta: dict[str, bytes] = {}
+        self._groups: dict[str, bytes] = {}
         self._asked = asyncio.Event()
         self._count = 0
         self.readings = 0
@@ -120,9 +123,11 @@ class ReadBack:
         else:
             comparison = self._documents.begin()
             self._meta.clear()
+            self._groups.clear()
         self.readings += 1
         log.info("documents_read_back", messages=self._count, arms=comparison.arms)
         self._owner.mend(self._meta)
+        self._summaries.compare(self._groups)
         self._strangers.tell(self._sessions, self._owner.forget)
         self._documents.compare(self._sessions.values())
 
@@ -138,6 +143,7 @@ class ReadBack:
         link.on_session(lambda _: _ask_for_the_end(link, marker))
         self._count = 0
         self._meta.clear()
+        self._groups.clear()
         self._strangers.clear()
         watch = asyncio.create_task(self._watch(link, marker))
         try:
@@ -175,6 +181,8 @@ class ReadBack:
                 self._strangers.instance(instance, message.payload)
             case RetainedTopic("meta", "", name):
                 self._meta[name] = message.payload
+            case RetainedTopic("state", arm, name) if name == SUMMARY and is_group(arm):
+                self._groups[arm[1:]] = message.payload
             case RetainedTopic(_, arm, name) if arm in self._sessions:
                 comparison.take(Key(arm, name), message.payload)
             case RetainedTopic(_, arm, name):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from handlers.compare.drift import drift_of
 from handlers.items.settling import agrees
 from handlers.state.arm_state import ArmState
 from schema.enums import ControlMode
@@ -12,10 +13,11 @@ MODE_SLOT = ("control_mode", 0)
 
 
 class Seen(NamedTuple):
-    """An arm, and whether it is there: `online`, `offline`, `held`, `unknown`."""
+    """An arm, whether it is there (`online`, `offline`, `held`, `unknown`), and how many of its changes are held."""
 
     state: ArmState
     presence: str
+    held_changes: int = 0
 
 
 def model(seen: Seen) -> str:
@@ -59,6 +61,12 @@ def overridden(seen: Seen) -> bool:
     return overrides is not None and bool(overrides.live or overrides.returning)
 
 
+def recipe(seen: Seen) -> str | None:
+    """The recipe that was applied last, `weld@3`."""
+    applied = seen.state.applied
+    return None if applied is None else f"{applied.name}@{applied.version}"
+
+
 FACTS: Mapping[str, Callable[[Seen], Any]] = MappingProxyType({
     "model": model,
     "adapter": lambda seen: seen.state.adapter,
@@ -71,6 +79,7 @@ FACTS: Mapping[str, Callable[[Seen], Any]] = MappingProxyType({
     "pending": lambda seen: seen.state.unsettled > 0,
     "override": overridden,
     "differs": differs,
+    "recipe_drift": lambda seen: bool(drift_of(seen.state)),
 })  # fmt: skip
 """Every fact that arms can be found by, the cheapest first."""
 TOLD = ("model", "presence", "ready", "activity", "mode", "authority", "differs", "pending", "override")

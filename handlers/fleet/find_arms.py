@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from handlers.fleet.facts import FACTS, TOLD, Seen
+from handlers.fleet.facts import FACTS, TOLD, Seen, recipe
 from handlers.fleet.values import holds, read_condition
 from handlers.rpc.fleet_queries import FindQuery, Shown
 from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
@@ -64,6 +64,7 @@ CONDITIONS: Mapping[str, ReadPart] = {
     "pending": _flag,
     "override": _flag,
     "differs": _flag,
+    "recipe_drift": _flag,
 }
 """How the condition on each fact is read."""
 _LISTS = ("arms", "groups")
@@ -80,12 +81,13 @@ def find_arms(_state: ArmState, request: Request) -> FindQuery:
     where = params.get("where", {})
     if not isinstance(where, dict):
         raise BrokerError("malformed", f"params.where: an object is needed, got {str(where)[:60]!r}")
-    known_only(where, (*_LISTS, *CONDITIONS, "value"), "params.where")
+    known_only(where, (*_LISTS, "recipe", *CONDITIONS, "value"), "params.where")
     conditions = _listed(where, "value", VALUES_MOST, "params.where")
     arms, groups = (_names(where[key], f"params.where.{key}") if key in where else None for key in _LISTS)
     return FindQuery(
         arms=arms,
         groups=groups,
+        recipe=text(where, "recipe", path="params.where"),
         facts=tuple((name, CONDITIONS[name](where[name], f"params.where.{name}")) for name in FACTS if name in where),
         values=tuple(read_condition(one, f"params.where.value[{at}]") for at, one in enumerate(conditions)),
         show=tuple(_shown(one, f"params.show[{at}]") for at, one in enumerate(_listed(params, "show", SHOWN_MOST))),
@@ -113,6 +115,8 @@ def matches(query: FindQuery, seen: Seen) -> bool:
         return False
     if query.groups is not None and query.groups.isdisjoint(state.groups):
         return False
+    if query.recipe and query.recipe != recipe(seen) and (state.applied is None or query.recipe != state.applied.name):
+        return False
     return all(FACTS[name](seen) == wanted for name, wanted in query.facts) and all(
         holds(condition, state) for condition in query.values
     )
@@ -123,6 +127,8 @@ def row(query: FindQuery, seen: Seen) -> dict[str, Any]:
     state = seen.state
     told: dict[str, Any] = {"arm": state.arm, **{name: FACTS[name](seen) for name in TOLD}}
     told["rev"] = state.rev
+    if (applied := recipe(seen)) is not None:
+        told["recipe"] = applied
     if query.show:
         values = ((one.path, _value(state, one)) for one in query.show)
         told["values"] = {path: value for path, value in values if value is not None}

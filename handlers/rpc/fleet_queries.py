@@ -34,6 +34,8 @@ class FindQuery(msgspec.Struct, frozen=True, gc=False):
 
     arms: frozenset[str] | None
     groups: frozenset[str] | None
+    recipe: str
+    """`weld` in any version, or `weld@3`; empty: whatever it is."""
     facts: tuple[tuple[str, Any], ...]
     """Names of facts and what each has to be, in the order of the table of facts."""
     values: tuple[ValueCondition, ...]

@@ -21,6 +21,7 @@ ADDRESSES = {
         f"state{name.capitalize()}": f"plant/cell/v1/state/{{arm}}/{name}"
         for name in ("presence", "config", "mode", "reported", "effective")
     },
+    "stateFleet": "plant/cell/v1/state/@{group}/fleet",
     "metaService": "plant/cell/v1/meta/service",
     "metaErrors": "plant/cell/v1/meta/errors",
     "metaAsyncapi": "plant/cell/v1/meta/asyncapi",
@@ -41,7 +42,7 @@ def test_the_asyncapi_document_has_the_address_and_the_parameters_of_every_chann
     assert {name: channel["address"] for name, channel in channels.items()} == ADDRESSES
     for name, channel in channels.items():
         assert {f"{{{parameter}}}" for parameter in channel.get("parameters", {})} == {
-            level for level in ADDRESSES[name].split("/") if level.startswith("{")
+            level.lstrip("@") for level in ADDRESSES[name].split("/") if level.endswith("}")
         }
 
 

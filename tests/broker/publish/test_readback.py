@@ -167,7 +167,7 @@ def test_arms_that_a_lost_store_knew_are_cleared_and_those_of_others_are_not(tmp
     async def scenario(plant: Plant) -> None:
         await plant.turn(QUIET_S)
         left = {topic.split("/")[-2] for topic in plant.link.retained if "/state/" in topic}
-        assert left == {"r1", "r2", "lost", "theirs", "mixed"}
+        assert left == {"r1", "r2", "@all", "lost", "theirs", "mixed"}
         assert f"{BASE}/meta/factsheet/ghost" not in plant.link.retained
         assert f"{BASE}/meta/factsheet/theirs" in plant.link.retained
 
@@ -203,7 +203,7 @@ def test_where_nothing_can_be_read_everything_is_published(tmp_path: Path) -> No
         plant.link.readable = False
         plant.service._readback.ask()
         await plant.turn(60.0)
-        assert len(topics(plant, after)) == 2 * (len(NAMES) + 1) + 3
+        assert len(topics(plant, after)) == 2 * (len(NAMES) + 1) + len(("errors", "asyncapi", "groups", "@all"))
 
     play(tmp_path, scenario)
 

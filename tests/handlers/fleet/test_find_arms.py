@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import pytest
 
 from handlers.fleet.facts import FACTS, TOLD, Seen, held_by, mode, model, ready
@@ -11,6 +12,7 @@ from handlers.fleet.find_arms import CONDITIONS, matches, row
 from handlers.rpc.fleet_queries import FindQuery
 from handlers.state.arm_state import ArmState, Hold
 from handlers.state.overrides import Override, Overrides
+from handlers.state.recipes import Applied, Recipe, Shelf
 from schema.arms import Activity, Authority
 from schema.enums import CartesianReferenceFrame
 from schema.envelope import Author
@@ -237,3 +239,18 @@ def test_what_is_told_of_an_arm() -> None:
         "values": {"payload_information": {"payload_mass": 2.5}, TWIST: {"CARTESIAN_JOYSTICK": 0.3}},
     }  # fmt: skip
     assert "values" not in row(query(), Seen(state, "online"))
+
+
+def test_arms_are_found_by_their_recipe_and_by_its_drift() -> None:
+    body = msgspec.json.encode({"items": {"payload_information": {"payload_mass": 2.5}}, "models": []})
+    weld = Recipe("weld", 3, body, "d", "", AUTHOR, 1)
+    state = reporting(payload_information=PayloadInformation(2.5))
+    state.recipes, state.applied = Shelf((weld,)), Applied("weld", 3, "d", 7, 1, AUTHOR)
+    here = Seen(state, "online")
+    for name, expected in (("weld", True), ("weld@3", True), ("weld@4", False), ("wel", False)):
+        assert matches(query(where={"recipe": name}), here) is expected
+        assert not matches(query(where={"recipe": name}), seen())
+    assert row(query(), here)["recipe"] == "weld@3"
+    assert matches(query(where={"recipe_drift": False}), here)
+    state.reported["payload_information", 0] = PayloadInformation(1.0)
+    assert matches(query(where={"recipe_drift": True}), here)
