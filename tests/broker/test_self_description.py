@@ -14,6 +14,7 @@ ADDRESSES = {
     "modeEvent": "plant/cell/v1/evt/{arm}/mode",
     "outcomeEvent": "plant/cell/v1/evt/{arm}/outcome",
     "adminEvent": "plant/cell/v1/evt/{arm}/admin",
+    "overrideEvent": "plant/cell/v1/evt/{arm}/override",
     "planEvent": "plant/cell/v1/evt/@all/plan",
     "recipeEvent": "plant/cell/v1/evt/@all/recipe",
     "settingsEvent": "plant/cell/v1/evt/@all/settings",
