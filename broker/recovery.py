@@ -144,7 +144,9 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         known["warnings"] = _warnings(row.warnings)
     if row.verb in (RESTORE, BATCH):
         verb = Verb.RESET if row.verb == RESTORE else Verb.SET
-        job = fill(BatchJob(item=WHOLE, verb=verb, wanted=None, **known), row.after, factory_slots(session.state))
+        job = fill(
+            BatchJob(item=WHOLE, verb=verb, wanted=None, **known), row.before, row.after, factory_slots(session.state)
+        )
     else:
         item = ITEMS[row.key]
         wanted = unpack(row.after, item.record) if row.after is not None else None

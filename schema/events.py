@@ -45,6 +45,8 @@ class OwnEvent(enum.Enum):
 
 CONTROL_MODE_CHANGED = "CONTROL_MODE_CHANGED"
 CHANGE_NOT_APPLIED = "CHANGE_NOT_APPLIED"
+CONFIG_APPLIED = "CONFIG_APPLIED"
+"""Tells of a change of several items, behind the events of these."""
 HANDLE_EXPIRED = "HANDLE_EXPIRED"
 
 
@@ -93,6 +95,7 @@ FLEET_CLASSES = frozenset({EventClass.PLAN, EventClass.RECIPE, EventClass.SETTIN
 
 _OWN = (
     *(EventRow(event.name, EventClass.CONFIG, None) for event in OwnEvent),
+    EventRow(CONFIG_APPLIED, EventClass.CONFIG, None),
     EventRow(CONTROL_MODE_CHANGED, EventClass.MODE, None),
     EventRow(CHANGE_NOT_APPLIED, EventClass.OUTCOME, None),
     *(EventRow(event.value, EventClass.ADMIN, None) for event in AdminEvent),

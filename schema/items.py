@@ -175,3 +175,7 @@ def slot_path(slot: Slot) -> str:
     """`item`, or `item/MODE`."""
     name = slot_name(slot)
     return f"{slot[0]}/{name}" if name else slot[0]
+
+
+SLOT_OF: dict[str, Slot] = {slot_path(slot): slot for slot in slots()}
+"""The slot of each path."""

@@ -283,6 +283,10 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`rev`, `plan` or `all: true`; `direction?`: tightening, loosening or unordered; `keep?`",
         "`{ended: [rev], left: [rev]}`",
     ),
+    "ApplyConfig": (
+        "`items`: as in `config.items`; `partial?` (false)`, on_failure?` (`leave`, or `reverse`)",
+        "`{items: {<path>: outcome}, left_out?: {<path>: {kind, message}}}`; of a dry run `items: {<path>: {direction, step, before, after}}`",
+    ),
     "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
     "HoldArm": ("`reason, until?`", "`{}`"),
     "ReleaseArm": ("", "`{}`"),

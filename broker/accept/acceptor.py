@@ -35,7 +35,7 @@ from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
-from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
@@ -183,10 +183,10 @@ class Acceptor:
         check_waiting(arrival, self._settings, self._users, NOWHERE if session is None else session.state, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
-        elif isinstance(outcome, Proposal | Restoration):
+        elif isinstance(outcome, CHANGES):
             check_age(arrival, outcome)
             self._change(arrival, session, request, outcome, expires_us)
-            arrival.tightened = isinstance(outcome, Proposal) and outcome.tightens
+            arrival.tightened = isinstance(outcome, Proposal | BatchProposal) and outcome.tightens
         else:
             self._order(arrival, session, request, outcome)
 
@@ -332,7 +332,7 @@ class Acceptor:
         self._ledger.store.flush_soon()
 
     def _change(
-        self, arrival: Arrival, session: ArmSession, request: Request, outcome: Proposal | Restoration, expires_us: int
+        self, arrival: Arrival, session: ArmSession, request: Request, outcome: Change, expires_us: int
     ) -> None:
         """Put an accepted change into the queue of its arm, with its request row."""
         row = self._request_row(arrival)

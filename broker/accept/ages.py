@@ -6,7 +6,7 @@ from broker.accept.arrival import Arrival
 from broker.accept.waiting import AHEAD_US, IDLE_TTL_MS, deadline_us
 from broker.clock import OK, Clock
 from broker.settings import Users
-from handlers.rpc.outcome import Proposal, Restoration
+from handlers.rpc.outcome import BatchProposal, Change, Restoration
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
@@ -56,7 +56,7 @@ def _issued(arrival: Arrival, issued_us: int | None) -> None:
     arrival.envelope = msgspec.structs.replace(arrival.envelope, issued_at_us=issued_us)
 
 
-def check_age(arrival: Arrival, wanted: Proposal | Restoration) -> None:
+def check_age(arrival: Arrival, wanted: Change) -> None:
     """Refuse what must not be old and may be.
 
     Raises:
@@ -64,5 +64,6 @@ def check_age(arrival: Arrival, wanted: Proposal | Restoration) -> None:
     """
     if not arrival.age_unknown:
         return
-    if isinstance(wanted, Restoration) or wanted.loosening or wanted.slot[0] == _MODE:
+    mode = not isinstance(wanted, Restoration | BatchProposal) and wanted.slot[0] == _MODE
+    if isinstance(wanted, Restoration) or wanted.loosening or mode:
         raise BrokerError("expired", f"issued_at: {arrival.age_unknown}. {NOTHING_CHANGED}")

@@ -10,7 +10,7 @@ from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.overrides.standing import check_standing
-from handlers.rpc.outcome import Answer, Outcome, Proposal, Restoration
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
@@ -23,10 +23,13 @@ NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 """Stands for the arm of a request that is for none."""
 
 
-def check_kept(state: ArmState, user: str, outcome: Proposal | Restoration) -> None:
+def check_kept(state: ArmState, user: str, outcome: Change) -> None:
     """Refuse what is looser than a tightening override of somebody else; raises BrokerError."""
     if isinstance(outcome, Proposal):
         check_standing(state, user, outcome.slot, None if outcome.verb is Verb.RESET else outcome.value)
+    elif isinstance(outcome, BatchProposal):
+        for step in outcome.steps:
+            check_standing(state, user, step.slot, step.value)
     else:
         for slot in outcome.slots:
             check_standing(state, user, slot, None)
@@ -81,7 +84,7 @@ class Decision:
             check_values(rpc, session, request, wrong)
         state = NOWHERE if session is None else session.state
         outcome = rpc.decide(state, request)
-        if isinstance(outcome, Proposal | Restoration):
+        if isinstance(outcome, CHANGES):
             check_reserve(state, outcome)
             if state.overrides is not None:
                 check_kept(state, request.user, outcome)

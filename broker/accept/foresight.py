@@ -6,7 +6,7 @@ from broker.accept.admission import check_lock, check_policy, method_of, only_ch
 from broker.accept.arrival import Arrival, decode_once
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
-from handlers.rpc.outcome import Proposal
+from handlers.rpc.outcome import BatchProposal, Proposal
 from handlers.rpc_table import MAY_TIGHTEN, RPC_TABLE
 
 
@@ -41,4 +41,4 @@ class Foresight:
             outcome = rpc.decide(session.state, request)
         except Exception:  # noqa: BLE001 - it is refused, or answered as any other that fails, when it is decided
             return False
-        return isinstance(outcome, Proposal) and outcome.tightens
+        return isinstance(outcome, Proposal | BatchProposal) and outcome.tightens

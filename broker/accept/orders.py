@@ -11,6 +11,7 @@ from broker.arms.stream import Stream
 from broker.publish.notices import Notices
 from broker.record.administration import Administration, asked_by
 from broker.record.history_entries import history_entry
+from broker.record.item_history import history_of
 from broker.record.ledger import Ledger
 from broker.record.recipes import RecipeBook
 from broker.settle.authority import Authorities
@@ -169,8 +170,8 @@ class Orders:
             raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
 
     def _history(self, arm: str, query: HistoryQuery) -> Answer:
-        page = self._ledger.store.history(
-            arm, query.after_rev, query.before_rev or NO_BOUND, query.item or None, query.limit
+        page = history_of(
+            self._ledger.store, arm, query.after_rev, query.before_rev or NO_BOUND, query.item, query.limit
         )
         return Answer(
             {

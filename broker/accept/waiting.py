@@ -7,6 +7,7 @@ from broker.settings import Settings, Users
 from handlers.rpc.outcome import (
     ArmOrder,
     AuthorityOrder,
+    BatchProposal,
     ConfirmOrder,
     EndOrder,
     ExtendOrder,
@@ -121,6 +122,8 @@ def loosens(state: ArmState, outcome: Outcome) -> bool:
             return outcome.loosening or outcome.slot[0] == CONTROL_MODE
         case EndOrder() | ExtendOrder():
             return True
+        case BatchProposal():
+            return outcome.loosening
         case Restoration() | ConfirmOrder() | ArmOrder() | ReleaseOrder():
             return True
         case AuthorityOrder():

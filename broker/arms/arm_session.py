@@ -146,13 +146,20 @@ class ArmSession:
         state.unsettled += 1
         user = job.author.user
         state.unsettled_of[user] = state.unsettled_of.get(user, 0) + 1
+        if type(job) is ChangeJob:
+            self.part_in(job)
+            return
         for part in job.parts:
-            slot = part.slot
-            state.pending[slot] = state.pending.get(slot, 0) + 1
-            if part.rev:
-                state.pending_rev[slot] = part.rev
-            if part.wanted is not None and not part.unchanged:
-                self.await_reading(part, part.wanted)
+            self.part_in(part)
+
+    def part_in(self, job: ChangeJob) -> None:
+        """A change, or a slot of a batch, is pending."""
+        state, slot = self.state, job.slot
+        state.pending[slot] = state.pending.get(slot, 0) + 1
+        if job.rev:
+            state.pending_rev[slot] = job.rev
+        if job.wanted is not None and not job.unchanged:
+            self.await_reading(job, job.wanted)
 
     def await_reading(self, job: ChangeJob, wanted: Message) -> None:
         """What a change asks for counts beside what was read, until it has its end."""
@@ -167,6 +174,9 @@ class ArmSession:
             state.unsettled_of[job.author.user] = of_user
         else:
             state.unsettled_of.pop(job.author.user, None)
+        if type(job) is ChangeJob:
+            self.part_over(job)
+            return
         for part in job.parts:
             self.part_over(part)
 
@@ -204,11 +214,6 @@ class ArmSession:
             job.parked = False
         elif self.busy_with is not job:
             self.jobs.remove(job)
-
-    def take_out_parked(self, job: ChangeJob) -> None:
-        """A change that ends waits no longer, if it did outside the queue."""
-        if job.parked:
-            self.take_out(job)
 
     def begun(self, job: ChangeJob) -> bool:
         """Whether the command of a change that was given up may have been sent."""

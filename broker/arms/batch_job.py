@@ -11,7 +11,7 @@ from broker.blobs import pack, unpack
 from handlers.batch.order import step_direction
 from handlers.batch.outcomes import FAILURES, WHOLE_KEY
 from handlers.items.direction import Direction
-from handlers.rpc.outcome import Restoration
+from handlers.rpc.outcome import BatchProposal, Restoration
 from handlers.rpc.request import Request
 from schema.arms import Slot, Verb
 from schema.enums import ControlConfigurationEvent
@@ -146,6 +146,11 @@ class BatchJob(ChangeJob):
         return any(step.outcome in FAILURES for step in self.steps)
 
     @property
+    def outcomes(self) -> dict[Slot, str]:
+        """What became of its slots."""
+        return {step.slot: step.outcome for step in self.steps if step.undoes is None}
+
+    @property
     def places(self) -> tuple[Slot, ...]:
         """The slots that it may still change."""
         return tuple(step.slot for step in self.steps if not step.outcome)
@@ -175,17 +180,17 @@ class BatchJob(ChangeJob):
 def new_step(job: BatchJob, slot: Slot, verb: Verb, wanted: Message | None, **more: Any) -> StepJob:
     """One more step of a batch, at its end."""
     step = StepJob(
-        n=0, request_n=0, rev=job.rev, slot=slot, item=ITEMS[slot[0]], verb=verb, wanted=wanted, unchanged=False,
+        n=0, request_n=0, rev=job.rev, slot=slot, item=ITEMS[slot[0]], verb=verb, wanted=wanted,
         author=job.author, request_id=job.request_id, method=job.method, reason=job.reason, at_us=job.at_us,
         terms=job.terms,
-        **({"loosening": True} | more),
+        **({"loosening": True, "unchanged": False} | more),
     )  # fmt: skip
     job.steps.append(step)
     return step
 
 
-def fill(job: BatchJob, record: bytes | None, factory: Sequence[Slot]) -> BatchJob:
-    """A batch of which a start found this record; an older RestoreFactory is of the slots `factory`.
+def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Sequence[Slot]) -> BatchJob:
+    """A batch of which a start found this; an older RestoreFactory is of the slots `factory`.
 
     Raises:
         msgspec.MsgspecError, KeyError: the record is of another version.
@@ -195,11 +200,12 @@ def fill(job: BatchJob, record: bytes | None, factory: Sequence[Slot]) -> BatchJ
         for slot in factory:
             new_step(job, slot, Verb.RESET, None).outcome = told.get(slot_path(slot), "")
         return job
-    kept = unpack_batch(record)
+    kept, there = unpack_batch(record), unpack_values(before)
     job.reverse, job.left_out = kept.reverse, kept.left_out
     for one in kept.steps:
         step = new_step(job, one.slot, Verb(one.verb), one.value)
         step.outcome, step.unchanged, step.epoch, step.cmd_seq = one.outcome, one.unchanged, job.epoch, one.cmd_seq
+        step.before, step.read = there.get(one.slot), step.wanted
         if one.unchanged:
             step.rev = 0
         if one.undoes:
@@ -207,11 +213,28 @@ def fill(job: BatchJob, record: bytes | None, factory: Sequence[Slot]) -> BatchJ
     return job
 
 
-def batch_of(request: Request, outcome: Restoration, *, n: int, request_n: int, expires: float) -> BatchJob:
+def proposed(outcome: BatchProposal, common: dict[str, Any]) -> BatchJob:
+    """A decided change of several slots; `common` is what it has of whoever asked for it."""
+    job = BatchJob(
+        slot=WHOLE_SLOT, item=WHOLE, verb=Verb.SET, wanted=None, loosening=outcome.loosening,
+        unchanged=outcome.unchanged, reverse=outcome.reverse, left_out=outcome.left_out, warnings=outcome.warnings,
+        **common,
+    )  # fmt: skip
+    for one in outcome.steps:
+        new_step(job, one.slot, one.verb, one.value, loosening=one.loosening, unchanged=one.unchanged, named=one.named)
+    return job
+
+
+def batch_of(
+    request: Request, outcome: BatchProposal | Restoration, *, n: int, request_n: int, expires: float
+) -> BatchJob:
     """The change of several slots that a request asks for, as it was decided."""
+    common = common_of(request, n=n, request_n=request_n, expires=expires)
+    if isinstance(outcome, BatchProposal):
+        return proposed(outcome, common)
     job = BatchJob(
         slot=WHOLE_SLOT, item=WHOLE, verb=Verb.RESET, wanted=None, loosening=True, unchanged=False,
-        **common_of(request, n=n, request_n=request_n, expires=expires),
+        **common,
     )  # fmt: skip
     for slot in outcome.slots:
         new_step(job, slot, Verb.RESET, None)

@@ -73,6 +73,9 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "RestoreFactory": {},
     "ExtendOverride": {"all": True, "valid_for_ms": 600_000},
     "EndOverride": {"all": True},
+    "ApplyConfig": {
+        "items": {"payload_information": {"payload_mass": 1.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    },
     "SetAuthority": {"authority": "control", "reason": "the cell is empty"},
     "HoldArm": {"reason": "maintenance"},
     "ReleaseArm": {},

@@ -118,6 +118,9 @@ PARAMS: dict[str, Schema] = {
     "RestoreFactory": _NONE,
     "ExtendOverride": record({**_OVERRIDES, "valid_for_ms": whole(*VALID_FOR_MS), "until": TIME}),
     "EndOverride": record({**_OVERRIDES, "direction": one_of(*DIRECTIONS), "keep": FLAG}),
+    "ApplyConfig": record(
+        {"items": MAPPING, "partial": FLAG, "on_failure": one_of("leave", "reverse")}, ("items",)
+    ),
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
@@ -189,6 +192,7 @@ RESULTS: dict[str, Schema] = {
     "RestoreFactory": record({"items": mapped(TEXT)}),
     "ExtendOverride": record({"overrides": listed(record({"rev": whole(1), "until": TIME}))}, ("overrides",)),
     "EndOverride": record({"ended": listed(whole(1)), "left": listed(whole(1))}, ("ended", "left")),
+    "ApplyConfig": record({"items": mapped(either(TEXT, MAPPING)), "left_out": mapped(MAPPING)}),
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",

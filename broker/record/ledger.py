@@ -251,10 +251,10 @@ class Ledger:
     def _row(
         self, event: Event, below: str, body: bytes, mode: int | None, number: int, of: ChangeJob | None
     ) -> EventRow:
-        parts = None if of is None else parts_of(event, mode, of)
+        parts = None if of is None or event.details is not None else parts_of(event, mode, of)
         return EventRow(
             n=of.n if of is not None else number or self.new_change(), arm=event.arm, seq=event.seq, prev=event.prev,
-            epoch=event.epoch, rev=event.rev, at_us=event.at_us, topic=below, body=body if of is None else b"",
+            epoch=event.epoch, rev=event.rev, at_us=event.at_us, topic=below, body=body if parts is None else b"",
             parts=parts,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from broker.record.short_replies import short
 from broker.settings import Users
 from broker.store.rows import RequestRow, RequestUpdate
 from broker.topics import replied_user
+from handlers.batch.outcomes import WHOLE_KEY
 from handlers.items.settling import agrees
 from handlers.methods.factory import RESTORE_FACTORY, factory_slots
 from handlers.rpc.outcome import Answer
@@ -24,6 +25,7 @@ from schema.codecs.plain import from_plain
 from schema.codecs.times import parse_time
 from schema.envelope import ErrorBody, Reply, Stage, Warned
 from schema.errors import BrokerError, Retry
+from schema.items import SLOT_OF
 from schema.messages import Empty, Message
 
 EXPIRY_S = 300
@@ -203,7 +205,7 @@ class Replies:
             rev=job.rev or state.rev,
             seq=seq,
             at_us=self._ledger.clock.now_us(),
-            result=(result if result is not None else EMPTY) if ok else None,
+            result=result if result is not None or not ok else EMPTY,
             error=error_body(error) if error is not None else None,
             warnings=job.warnings + warnings,
             plan=0 if job.terms is None else job.terms.plan,
@@ -222,7 +224,7 @@ class Replies:
                 break
         owed = first is not None or (job.replied is Stage.STORED and not job.committed)
         outcome = JSON.encode_reply(reply)
-        rev = job.rev or session.state.desired_rev.get(job.slot, 0)
+        rev = job.rev or _origin(session, job)
         if job.request_n:
             self._ledger.store.batch.update_request(
                 RequestUpdate(n=job.request_n, outcome=outcome, reply_open=owed, rev=rev)
@@ -291,10 +293,17 @@ class Replies:
         )
 
 
+def _origin(session: ArmSession, job: ChangeJob) -> int:
+    """The revision that an unchanged change finds in force."""
+    if job.slot[0] == WHOLE_KEY:
+        return session.state.rev
+    return session.state.desired_rev.get(job.slot, 0)
+
+
 def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
     """Whether what a change asked for still holds: what is desired comes from it, and the arm reports the same.
 
-    Of a RestoreFactory that is asked of every slot.
+    Of a RestoreFactory that is asked of every slot, of a batch of those that it told of.
     """
     state = session.state
     if not reply.ok or not rev:
@@ -302,6 +311,10 @@ def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
     origins = state.desired_rev
     if reply.method == RESTORE_FACTORY:
         return all(origins.get(slot) == rev and agrees(state, slot) for slot in factory_slots(state))
+    told = reply.result.get("items") if isinstance(reply.result, dict) else None
+    if isinstance(told, dict):
+        slots = [SLOT_OF[path] for path in told if path in SLOT_OF]
+        return all(origins.get(slot, 0) <= rev and agrees(state, slot) for slot in slots)
     if any(origin == rev and agrees(state, slot) for slot, origin in origins.items()):
         return True
     override = None if state.overrides is None else state.overrides.find(rev)

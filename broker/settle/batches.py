@@ -1,21 +1,16 @@
 """Changes of several slots in the queue of an arm: slot after slot, each read back, then one end for all of them."""
 
-from typing import NamedTuple
-
 from broker.arms.arm_session import ArmSession
-from broker.arms.batch_job import BatchJob, StepJob
+from broker.arms.batch_job import BatchJob, StepJob, new_step
 from broker.arms.jobs import UNTIMED, ChangeJob, Phase
-from broker.record.ledger import Ledger
 from broker.settle.batch_ends import BatchEnds
-from broker.settle.endings import Endings, not_taken, refusal_of_arm
-from broker.settle.exchange import Exchange
-from broker.settle.fatal_reads import FatalReads
-from broker.settle.obstacles import Obstacles, Park, needs_arm
-from broker.settle.parking import Parking
+from broker.settle.endings import not_taken, refusal_of_arm
+from broker.settle.obstacles import Park
+from broker.settle.resumed_batches import Parts, ResumedBatches
 from broker.store.rows import ChangeState
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
-from handlers.batch.outcomes import NOT_BEGUN, UNCHANGED, outcome_of
+from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of
 from handlers.batch.projection import check_value
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import Direction, is_loosening
@@ -30,17 +25,6 @@ _EVEN_SO = frozenset({Direction.TIGHTENING, Direction.UNCHANGED})
 """Directions of slots that are still begun beside one that failed."""
 
 
-class Parts(NamedTuple):
-    """What carries out changes of single slots, shared with those."""
-
-    ledger: Ledger
-    endings: Endings
-    exchange: Exchange
-    obstacles: Obstacles
-    parking: Parking
-    fatal_reads: FatalReads
-
-
 class Batches:
     """Carries out batches; a slot that fails keeps the looser ones behind it from being begun."""
 
@@ -50,8 +34,8 @@ class Batches:
         self._exchange = parts.exchange
         self._obstacles = parts.obstacles
         self._parking = parts.parking
-        self._fatal_reads = parts.fatal_reads
         self._ends = ends
+        self._resumed = ResumedBatches(parts, self)
 
     # ------------------------------------------------------------------ before it begins
 
@@ -78,12 +62,13 @@ class Batches:
         """Bring a batch to its end, or park it, where its arm answers without waiting; False: `carry_out` has to."""
         if job.factory or not job.committed or job.resumed or job.again or job.unchanged:
             return False
-        if job.phase is not Phase.WRITING or self._is_fenced(session, job):
+        if job.phase is not Phase.WRITING:
             return False
         if self._parking.barred(session, job):
             return True
         while (step := self._next(session, job)) is not None:
-            if step.phase is not Phase.ACCEPTED or step.unchanged or not self._settled_now(session, job, step):
+            sent = step.phase is not Phase.ACCEPTED or step.unchanged or not self._is_numbered(session, job, step)
+            if sent or not self._settled_now(session, job, step):
                 return False
             job.step = None
         self._end(session, job)
@@ -118,7 +103,7 @@ class Batches:
             EndedError: the change was ended meanwhile.
         """
         if job.resumed:
-            await self._resume(session, job)
+            await self._resumed.resume(session, job)
         elif not job.committed:
             await self._ledger.store.committed()
         await self._go_on(session, job)
@@ -128,19 +113,22 @@ class Batches:
             return
         if job.again:
             self._arrange(session, job)
-        if needs_arm(session, job) and (job.phase is Phase.ACCEPTED or self._is_fenced(session, job)):
-            self.number(session, job)
-            self._ledger.update_change(job, ChangeState.WRITING)
-            await self._ledger.store.committed()
         while (step := self._next(session, job)) is not None:
-            await (self._confirm(session, job, step) if step.unchanged else self._settle(session, job, step))
+            if not step.unchanged and not self._is_numbered(session, job, step):
+                self.number(session, job)
+                self._ledger.update_change(job, ChangeState.WRITING)
+                await self._ledger.store.committed()
+            await (self._confirm(session, job, step) if step.unchanged else self.settle_step(session, job, step))
             job.step = None
             self._ledger.update_change(job, ChangeState.WRITING)
         self._end(session, job)
 
-    def _is_fenced(self, session: ArmSession, job: BatchJob) -> bool:
-        """Whether the arm would refuse the next command, for it knows a higher number."""
-        return any((step.epoch, step.cmd_seq) <= session.fence for step in job.open if step.cmd_seq)
+    def _is_numbered(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+        """Whether a step has a number of this run above what the arm knows, or was sent."""
+        if step.phase is not Phase.ACCEPTED:
+            return True
+        number = (step.epoch, step.cmd_seq)
+        return job.phase is Phase.WRITING and step.epoch == job.epoch and step.cmd_seq > 0 and number > session.fence
 
     def _end(self, session: ArmSession, job: BatchJob) -> None:
         if not job.parked and job.phase is not Phase.DONE:
@@ -174,13 +162,32 @@ class Batches:
             if step.wanted is None:
                 raise TypeError(step.slot[0])
             self.take(session, job, step, step.wanted, Ending.APPLIED)
-        return None
+        return self._next(session, job) if self._turn_back(session, job) else None
+
+    def _turn_back(self, session: ArmSession, job: BatchJob) -> bool:
+        """Whether what took effect is to be written back now: slot by slot, where it is as this change left it."""
+        if not job.reverse or not job.failed or any(step.undoes is not None for step in job.steps):
+            return False
+        state = session.state
+        for step in [step for step in job.steps if step.outcome in CHANGED]:
+            slot, there, left = step.slot, state.reported.get(step.slot), step.read
+            if step.before is None or there is None or left is None or state.desired_rev.get(slot) != job.rev:
+                continue
+            if equal(slot[0], there, left, state.resolution_rad):
+                back = new_step(job, slot, Verb.SET, step.before, undoes=step)
+                session.desire_step(back)
+                session.part_in(back)
+        self._arrange(session, job)
+        return bool(job.open)
 
     def _may_begin(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Whether a step may begin; else it is over, or all that is left is parked."""
         if job.factory:
-            return self._may_restore(session, job, step)
-        if step.direction not in _EVEN_SO and job.failed:
+            return self.may_restore(session, job, step)
+        if step.undoes is not None and not self._obstacles.free(session, job):
+            self.fail(session, job, step, BrokerError("held", f"{session.arm} is kept from changes"))
+            return False
+        if step.undoes is None and step.direction not in _EVEN_SO and job.failed:
             error = BrokerError("arm_refused", "a slot before it failed")
             self.fail(session, job, step, error, NOT_BEGUN)
             return False
@@ -197,7 +204,7 @@ class Batches:
                 return False
         return True
 
-    def _may_restore(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+    def may_restore(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Whether a step of a RestoreFactory may begin; what it wants is known now."""
         state, slot = session.state, step.slot
         step.verb, step.wanted = step_of(state, step.item, slot)
@@ -215,7 +222,7 @@ class Batches:
             return False
         return True
 
-    async def _settle(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+    async def settle_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
         """Write one slot and read it back."""
         returned = step.wanted
         if step.phase is not Phase.UNKNOWN:
@@ -285,6 +292,8 @@ class Batches:
             step.wanted = read
             if state.desired_rev.get(slot) == job.rev:
                 state.desired[slot], state.desired_by[slot] = read, step.setter
+        if step.undoes is not None:
+            step.undoes.outcome = REVERSED
         unchanged = step.unchanged or (job.factory and same_as_before)
         job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
@@ -303,59 +312,6 @@ class Batches:
     def fail(self, session: ArmSession, job: BatchJob, step: StepJob, error: BrokerError, outcome: str = "") -> None:
         """A slot does not become what was asked for."""
         self._endings.give_up(session, job, step, error, outcome or outcome_of(error.kind))
-
-    # ------------------------------------------------------------------ after a restart
-
-    async def _resume(self, session: ArmSession, job: BatchJob) -> None:
-        """What an earlier run began: each open slot is read, the first that is as before is sent once more.
-
-        Of a RestoreFactory nothing is sent.
-        """
-        await self._fatal_reads.begin(session, job)
-        resend = not job.factory and not job.given_up
-        for step in job.open:
-            if job.factory:
-                self._may_restore(session, job, step)
-            if held_by_service(session.state, step.slot[0]):
-                if job.factory and step.wanted is not None:
-                    self.take(session, job, step, step.wanted, Ending.APPLIED)
-            elif not await self._found(session, job, step):
-                if job.factory:
-                    self.fail(session, job, step, BrokerError("expired", "the service restarted"))
-                elif resend and self._may_resend(session, job, step):
-                    await self._settle(session, job, step)
-                resend = False
-            self._ledger.update_change(job, ChangeState.WRITING)
-        self._fatal_reads.end(job)
-        self._leave(session, job)
-
-    def _leave(self, session: ArmSession, job: BatchJob) -> None:
-        """What is left of a batch that an earlier run began is decided again."""
-        job.resumed, job.step, job.again = False, None, True
-        job.phase, job.epoch, job.cmd_seq = Phase.ACCEPTED, 0, 0
-        if job.given_up and job.open:
-            self._endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", None)
-        elif job.open:
-            self._parking.barred(session, job)
-
-    async def _found(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
-        """Read one slot; whether that tells what became of it: a new value is taken for ours, or another writer's."""
-        step.before = session.state.reported.get(step.slot)
-        job.step, step.phase, step.resumed = step, Phase.WRITING, True
-        read = await self._exchange.read_back(session, step)
-        ending = self._exchange.ending(session, step, step.wanted, read)
-        if ending is Ending.REFUSED:
-            step.phase = Phase.ACCEPTED
-            return False
-        self.judged(session, job, step, read, ending)
-        return True
-
-    def _may_resend(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
-        """Whether a step that is as it was may be sent once more, with the number that it had."""
-        state = session.state
-        if not (state.online and state.ready) or state.held or not self._obstacles.free(session, job):
-            return False
-        return bool(step.cmd_seq) and self._obstacles.of_step(session, job, step) is None
 
 
 def take_revision(session: ArmSession, job: BatchJob) -> None:

@@ -316,10 +316,16 @@ def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
     """ROUNDED or CLAMPED, for a Set."""
     if job.verb is Verb.RESET or ending not in (Ending.ROUNDED, Ending.CLAMPED):
         return ()
-    path = job.item.field or job.item.key
-    if ending is Ending.ROUNDED:
+    return ending_warning(ending.value, job.item.field or job.item.key)
+
+
+def ending_warning(ending: str, path: str) -> tuple[Warned, ...]:
+    """The warning of a value at a path that is not quite what was asked."""
+    if ending == Ending.ROUNDED:
         return (Warned("ROUNDED", f"{path}: the arm holds the value rounded to its resolution", path),)
-    return (Warned("CLAMPED", f"{path}: the arm took less than was asked", path),)
+    if ending == Ending.CLAMPED:
+        return (Warned("CLAMPED", f"{path}: the arm took less than was asked", path),)
+    return ()
 
 
 def refusal_of_arm(code: int, sub_code: int, name: str, text: str) -> BrokerError:

@@ -121,6 +121,8 @@ class Obstacles:
 
     def of_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> Obstacle | None:
         """What stands in the way of one slot of a batch that has begun; its value is checked elsewhere."""
+        if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
+            return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, step)) is not None:
             return _park(session, error)
         if job.again and not job.confirmed and not job.idles and self._is_old(job) and _loosens(session, step):

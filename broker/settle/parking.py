@@ -118,12 +118,14 @@ class Parking:
         """A newer change takes the place of one, or of a slot of a batch; without any slot left that ends, too."""
         _carry_on(newer, part)
         if not isinstance(job, BatchJob) or not isinstance(part, StepJob):
-            session.take_out_parked(job)
+            if job.parked:
+                session.take_out(job)
             self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
             return
         self._endings.give_up(session, job, part, _superseded(session, part, newer.rev), TAKEN)
         if not job.open:
-            session.take_out_parked(job)
+            if job.parked:
+                session.take_out(job)
             self._endings.end_batch(session, job)
         elif job.parked:
             self._ledger.update_change(job, state_of(job))

@@ -14,7 +14,7 @@ from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON, Replies
 from broker.settle.batch_ends import BatchEnds
-from broker.settle.batches import Batches, Parts, take_revision
+from broker.settle.batches import Batches, take_revision
 from broker.settle.deadlines import Deadlines
 from broker.settle.endings import Endings, not_taken, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
@@ -26,6 +26,7 @@ from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_
 from broker.settle.parking import Parking, place_of
 from broker.settle.policing import Policing
 from broker.settle.queues import Queues
+from broker.settle.resumed_batches import Parts
 from broker.settle.returns import Returns
 from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow

@@ -31,6 +31,13 @@ def outcome_of(kind: str) -> str:
     return kind if kind in OUTCOMES else Ending.REFUSED.value
 
 
+def cause_of(outcome: str) -> str:
+    """The cause of the event that tells of a failure."""
+    if outcome in (Ending.OVERWRITTEN.value, SUPERSEDED, EXPIRED):
+        return outcome
+    return Ending.REFUSED.value
+
+
 def kind_of(outcome: str) -> str:
     """The error kind of an outcome that is a failure."""
     return _KINDS.get(outcome, outcome)

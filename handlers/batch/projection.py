@@ -10,6 +10,9 @@ from schema.arms import Slot
 from schema.envelope import Warned
 from schema.messages import Message
 
+_TOOL: Slot = ("tool_configuration", 0)
+_PAYLOAD: Slot = ("payload_information", 0)
+
 
 class Projection:
     """An arm with new values of some slots; what else is pending counts beside them."""
@@ -29,16 +32,24 @@ class Projection:
             limits_of(state).of_changed(self.state)
 
     def without(self, slot: Slot) -> ArmState:
-        """The arm before one of the slots gets its value, and after all others got theirs."""
+        """The arm before a slot gets its value, and after all others got theirs; `put_back` lets it have that again."""
         now, then = self._now, self.state
         if then is not now:
             then.desired[slot], then.reported[slot] = now.desired[slot], now.reported[slot]
+            if slot == _TOOL:  # a payload that is set with its tool is no payload that was forgotten
+                self._hide(_PAYLOAD)
         return then
 
-    def with_again(self, slot: Slot) -> None:
-        """The slot has its value again."""
+    def _hide(self, slot: Slot) -> None:
+        if slot in self._values:
+            del self.state.desired[slot]
+
+    def put_back(self, slot: Slot) -> None:
+        """A slot has its value again."""
         if self.state is not self._now:
             self.state.desired[slot] = self.state.reported[slot] = self._values[slot]
+            if slot == _TOOL and _PAYLOAD in self._values:
+                self.state.desired[_PAYLOAD] = self._values[_PAYLOAD]
 
 
 def check_value(state: ArmState, values: Mapping[Slot, Message], slot: Slot) -> tuple[Warned, ...]:

@@ -3,16 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-
 from handlers.items.direction import direction_of
+from handlers.items.overlay import overlay
 from handlers.items.settling import equal
 from schema.arms import Slot
 from schema.codecs.items_form import VALUE_SLOTS
 from schema.codecs.plain import bare
 from schema.intrinsic import JointLimits
 from schema.items import ITEMS, slot_path
-from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import Message
 
 PATHS_SHOWN = 8
@@ -83,18 +81,6 @@ def _limiting(limits: JointLimits) -> JointLimits:
     return JointLimits(
         **{name: one for name, one in lists.items() if one and any(value != unlimited[name] for value in one.values)}
     )
-
-
-def overlay(kept: Message, named: Message) -> Message:
-    """A value with what another one names of it: of joint items the parts that are there, of others the whole."""
-    if isinstance(kept, JointLimits) and isinstance(named, JointLimits):
-        lists = {name: getattr(named, name) for name in named.__struct_fields__}
-        return msgspec.structs.replace(kept, **{name: one for name, one in lists.items() if one and one.values})
-    if isinstance(kept, JointSafetyMap) and isinstance(named, JointSafetyMap):
-        return JointSafetyMap(kept.joints | named.joints)
-    if isinstance(kept, JointParameterMap) and isinstance(named, JointParameterMap):
-        return JointParameterMap(kept.parameters | named.parameters)
-    return named
 
 
 def comparison_document(found: Compared) -> dict[str, Any]:

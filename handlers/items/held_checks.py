@@ -53,15 +53,24 @@ def check_limits(state: ArmState, message: JointLimits, naming: Naming) -> tuple
     Raises:
         BrokerError: wrong_joint_count, out_of_limits.
     """
-    joints = len(limits_of(state).joints.names)
     present = as_message(state.desired[APPLICATION_SLOT], JointLimits)
+    new, old = vectors_in(state, message), vectors_in(state, present)
+    refuse(state, _beyond_system(state, new, old, naming))
+    return ()
+
+
+def vectors_in(state: ArmState, message: JointLimits) -> JointLimitVectors:
+    """The vectors of application limits, one number a joint.
+
+    Raises:
+        BrokerError: wrong_joint_count.
+    """
+    joints = len(limits_of(state).joints.names)
     try:
-        new, old = to_vectors(message, joints), to_vectors(present, joints)
+        return to_vectors(message, joints)
     except LimitsError as error:
         text = f"{error.key}: {error.value} values for {joints} joints of {state.arm}. {NOTHING_CHANGED}"
         raise BrokerError("wrong_joint_count", text) from None
-    refuse(state, _beyond_system(state, new, old, naming))
-    return ()
 
 
 def refuse(state: ArmState, violations: Iterator[Violation]) -> None:

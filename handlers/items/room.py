@@ -1,6 +1,6 @@
 """Room for one more change of an arm: a queue that one user filled is not full for the others."""
 
-from handlers.rpc.outcome import Outcome, Proposal
+from handlers.rpc.outcome import BatchProposal, Outcome, Proposal
 from handlers.state.arm_state import ArmState
 from schema.errors import BrokerError
 
@@ -38,7 +38,9 @@ def check_reserve(state: ArmState, outcome: Outcome) -> None:
         BrokerError: busy.
     """
     beyond = state.unsettled - state.queue_limit
-    if beyond > 0 and beyond >= reserve_of(state) // 2 and not (isinstance(outcome, Proposal) and outcome.tightens):
+    if beyond <= 0 or beyond < reserve_of(state) // 2:
+        return
+    if not (isinstance(outcome, Proposal | BatchProposal) and outcome.tightens):
         raise _busy(state)
 
 

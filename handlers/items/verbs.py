@@ -91,7 +91,7 @@ def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = Fals
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    check_known(state, request)
+    check_known(state, request.user)
     if at_once and state.held:
         raise held_arm(state)
     if at_once and not held_by_service(state, slot[0]):
@@ -102,13 +102,13 @@ def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = Fals
         raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
 
-def check_known(state: ArmState, request: Request) -> None:
+def check_known(state: ArmState, user: str) -> None:
     """Refuse a write of an arm that has no room for it, or of which too little is known to check a value.
 
     Raises:
         BrokerError: busy, arm_not_read, held.
     """
-    check_room(state, request.user)
+    check_room(state, user)
     if not state.adopted or state.description is None:
         raise not_read(state)
     if state.unfit:
@@ -151,7 +151,7 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
     return slot_of(item, mode), message
 
 
-def _is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
+def is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
     """Whether a value equals both desired and reported, with nothing pending and no override above another ground."""
     if state.pending.get(slot) or (state.overrides is not None and slot in state.overrides.grounds):
         return False
@@ -173,7 +173,7 @@ def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Pr
     if doubts := stopping_doubts(state, slot, value):
         warnings += told(state, doubts)
     loosening = is_loosening(item, value, state.reported.get(slot))
-    return Proposal(slot, Verb.SET, value, loosening, _is_unchanged(state, slot, value), warnings)
+    return Proposal(slot, Verb.SET, value, loosening, is_unchanged(state, slot, value), warnings)
 
 
 def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:

@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 
+from handlers.batch.decide import preview
 from handlers.items.config_items import held_by_service
 from handlers.methods.pending import waiting_warnings
-from handlers.rpc.outcome import Answer, AuthorityOrder, HoldOrder, Outcome, Proposal, ReleaseOrder
+from handlers.rpc.outcome import (
+    Answer,
+    AuthorityOrder,
+    BatchProposal,
+    HoldOrder,
+    Outcome,
+    Proposal,
+    ReleaseOrder,
+)
 from handlers.rpc.plain_params import known_only, listed, plain_params, text
 from handlers.rpc.request import Request
 from handlers.rpc.row import Guard, Rpc
@@ -109,12 +118,21 @@ def is_checked_only(state: ArmState, rpc: Rpc) -> bool:
 
 def checked(state: ArmState, rpc: Rpc, outcome: Outcome) -> Answer:
     """The answer of a dry run, or of a write below control: it would have been accepted."""
-    warnings = outcome.warnings if isinstance(outcome, Proposal) else ()
+    warnings = outcome.warnings if isinstance(outcome, Proposal | BatchProposal) else ()
     if is_checked_only(state, rpc):
         warnings = (*warnings, _told(state, outcome))
-    elif isinstance(outcome, Proposal) and not held_by_service(state, outcome.slot[0]):
+    elif not _in_force_at_once(state, outcome):
         warnings += waiting_warnings(state)
+    if isinstance(outcome, BatchProposal):
+        return Answer(preview(state, outcome), Stage.CHECKED, warnings)
     return Answer(Empty() if rpc.reply is not None else {}, Stage.CHECKED, warnings)
+
+
+def _in_force_at_once(state: ArmState, outcome: Outcome) -> bool:
+    """Whether what is asked needs no arm."""
+    if isinstance(outcome, BatchProposal):
+        return all(held_by_service(state, step.slot[0]) for step in outcome.steps)
+    return not isinstance(outcome, Proposal) or held_by_service(state, outcome.slot[0])
 
 
 def hold_document(hold: Hold) -> dict[str, object]:
@@ -134,12 +152,12 @@ def _told(state: ArmState, outcome: Outcome) -> Warned:
 
 def _foreseen(state: ArmState, outcome: Outcome) -> str:
     """What would have come of a write, in words."""
-    if not isinstance(outcome, Proposal):
+    if not isinstance(outcome, Proposal | BatchProposal):
         return "the request would be carried out"
     if outcome.unchanged:
         return "the change would leave the value unchanged"
     direction = "loosening" if outcome.loosening else "tightening"
-    if held_by_service(state, outcome.slot[0]):
+    if _in_force_at_once(state, outcome):
         return f"the change would be in force at once, as a {direction}"
     if state.held:
         return f"the change would wait, as a {direction}: {state.arm} is held"

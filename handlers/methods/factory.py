@@ -66,7 +66,7 @@ def restore_factory(state: ArmState, request: Request) -> Restoration:
         BrokerError: unknown_field, busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
     known_only(plain_params(request), ())
-    check_known(state, request)
+    check_known(state, request.user)
     if state.held:
         raise held_arm(state)
     check_presence(state)

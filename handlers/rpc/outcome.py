@@ -47,6 +47,34 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
         return not self.loosening and not self.unchanged
 
 
+class BatchProposal(msgspec.Struct, frozen=True, gc=False):
+    """An accepted change of several slots, in the order in which they are written.
+
+    `reverse`: what took effect is written back where a slot fails. `left_out`: what was refused, kind and message by
+    path.
+    """
+
+    steps: tuple[Proposal, ...]
+    reverse: bool = False
+    left_out: dict[str, dict[str, str]] = {}
+    warnings: tuple[Warned, ...] = ()
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether all of it is there already."""
+        return all(step.unchanged for step in self.steps)
+
+    @property
+    def loosening(self) -> bool:
+        """Whether some slot gets looser in a component, or has no order."""
+        return any(step.loosening and not step.unchanged for step in self.steps)
+
+    @property
+    def tightens(self) -> bool:
+        """Whether no slot gets looser, and not all stay as they are."""
+        return not self.loosening and not self.unchanged
+
+
 class OpenHandle(msgspec.Struct, frozen=True, gc=False):
     """Open a notification handle of a topic, `config` or `mode`."""
 
@@ -176,6 +204,7 @@ AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
 Outcome = (
     Answer
     | Proposal
+    | BatchProposal
     | OpenHandle
     | CloseHandle
     | HistoryQuery
@@ -195,3 +224,6 @@ Outcome = (
     | RecipeOrder
     | RecipeDraft
 )
+Change = Proposal | BatchProposal | Restoration
+"""Outcomes that change values."""
+CHANGES = (Proposal, BatchProposal, Restoration)

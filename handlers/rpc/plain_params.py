@@ -48,6 +48,18 @@ def integer(
     return value
 
 
+def flag(params: Mapping[str, object], key: str) -> bool:
+    """A flag, false where the key is absent.
+
+    Raises:
+        BrokerError: malformed for another type.
+    """
+    value = params.get(key, False)
+    if not isinstance(value, bool):
+        raise BrokerError("malformed", f"params.{key}: true or false is needed, got {str(value)[:60]!r}")
+    return value
+
+
 def text(params: Mapping[str, object], key: str, default: str = "", path: str = "params") -> str:
     """A text, or the default where the key is absent.
 

@@ -219,7 +219,8 @@ class ArmLimits:
     def of_changed(self, state: ArmState) -> "ArmLimits":
         """The limits of a state that is this one with some other values: what those leave as it is is not made anew."""
         state.limits = changed = ArmLimits(state)
-        changed._kept, changed._soft = self._outer(), dict(self._soft)
+        changed._kept, changed._soft, changed._safety = self._outer(), dict(self._soft), self._safety
+        changed._guard, changed._guard_at = self._guard, self._guard_at
         return changed
 
     def _safety_layers(self, outer: _Outer) -> list[Layer]:

@@ -23,7 +23,7 @@ def reply_document(reply: Reply, parts: Parts = PLAIN) -> dict[str, Any]:
         "stage": reply.stage,
         "final": reply.final,
     }
-    if reply.ok:
+    if reply.ok or reply.result is not None:
         result = reply.result
         document["result"] = parts[type(result)](result, "") if isinstance(result, Message) else result or {}
     if reply.error is not None:

@@ -29,6 +29,7 @@ OWN = [
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
     "SetAuthority", "HoldArm", "ReleaseArm", "ExtendOverride", "EndOverride",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
+    "ApplyConfig",
 ]  # fmt: skip
 QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
@@ -42,7 +43,7 @@ HELD = [
 ACCESS = {"SetAuthority", "HoldArm", "ReleaseArm"}
 OVERRIDES = {"ExtendOverride", "EndOverride"}
 _READS = ("Get", "Describe")
-CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory"}
+CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "ApplyConfig"}
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
     "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe",
@@ -122,6 +123,7 @@ def test_methods_that_can_tighten_are_pinned() -> None:
         "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "SetDesiredLinearTwist", "SetJointAccelerationSoftLimits",
         "SetJointSpeedSoftLimits", "SetTwistAngularSoftLimit", "SetTwistLinearSoftLimit",
         "SetJointLimit", "SetJointLimits", "SetJointParameters", "SetJointSafety",
+        "ApplyConfig",
     } == MAY_TIGHTEN  # fmt: skip
 
 

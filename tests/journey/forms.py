@@ -101,7 +101,7 @@ def _of_protobuf(reply: wire.Reply) -> dict[str, Any]:
         {"name": warning.name, "message": warning.message} | ({"path": warning.path} if warning.path else {})
         for warning in reply.warnings
     ]
-    if reply.ok:
+    if reply.ok or reply.result:
         document["result"] = _result(reply.method, reply.result)
     if reply.HasField("error"):
         document["error"] = _plain(reply.error)

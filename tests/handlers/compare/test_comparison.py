@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from handlers.compare.comparison import Side, compare, comparison_document, comparison_row, overlay
+from handlers.compare.comparison import Side, compare, comparison_document, comparison_row
+from handlers.items.overlay import overlay
 from schema.arms import Slot
 from schema.codecs.items_form import VALUE_SLOTS
 from schema.intrinsic import JointLimits, RepeatedDouble
