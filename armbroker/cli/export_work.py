@@ -12,7 +12,7 @@ from armbroker.cli.login import Account
 from armbroker.cli.outcome import ended
 from armbroker.client import ArmClient, ClientError
 from armbroker.files.config_file import ARM, RECIPE, ConfigFile, FaultyFileError, read_file, text_of
-from schema.codecs.items_form import read_items, read_path
+from schema.codecs.items_form import read_items
 
 FLEET = "@all"
 
@@ -51,22 +51,24 @@ async def _arm(client: ArmClient, arm: str, within_s: float) -> ConfigFile:
     config = found["config"]
     if config.get("left_out"):
         raise ClientError(f"{arm}: its document is too large for the MQTT server: {config['left_out']} is left out")
+    items = {key: value for key, value in config["items"].items() if value}
+    params = {"from": {"view": "ground"}, "to": {"items": items}}
+    reply = await client.call(arm, "Diff", params, timeout=within_s)
+    values = read_items(with_ground(items, reply.get("result", {})))
     model = found["presence"].get("model")
-    return ConfigFile(ARM, arm, (model,) if model else (), "", read_items(ground_of(config)))
+    return ConfigFile(ARM, arm, (model,) if model else (), "", values)
 
 
-def ground_of(config: dict[str, Any]) -> dict[str, Any]:
-    """The items of a `config` document as they are without overrides."""
-    items = {key: dict(value) for key, value in config["items"].items() if value}
-    for override in config.get("overrides", ()):
-        for path, value in override.get("ground", {}).items():
-            ((key, _),) = read_path(path, path)
-            mode = path.partition("/")[2]
-            if mode:
-                items.setdefault(key, {})[mode] = value
-            else:
-                items[key] = value
-    return items
+def with_ground(items: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """The items of a document as they are below all overrides: a document may also be a moment behind."""
+    found = {key: dict(value) for key, value in items.items()}
+    for one in result["differences"]:
+        key, _, mode = one["path"].partition("/")
+        if mode:
+            found[key][mode] = one["from"]
+        else:
+            found[key] = one["from"]
+    return found
 
 
 async def _recipes(client: ArmClient, within_s: float) -> list[ConfigFile]:

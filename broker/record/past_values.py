@@ -17,7 +17,7 @@ from handlers.methods.queries import ARM_ITEM
 from handlers.state.arm_state import ArmState
 from handlers.state.limit_sources import SETTINGS_USER
 from handlers.state.provenance import Stamp
-from handlers.state.refusals import NOTHING_CHANGED
+from handlers.state.refusals import NOTHING_CHANGED, not_read
 from schema.arms import Slot
 from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
@@ -99,8 +99,10 @@ class PastValues:
         """Refuse a revision of which nobody can say what was in force after it.
 
         Raises:
-            BrokerError: out_of_limits, with the bound.
+            BrokerError: arm_not_read; out_of_limits, with the bound.
         """
+        if not state.adopted:
+            raise not_read(state)
         if rev > state.rev:
             text = f"{path}: {rev} > {state.rev}, the present revision of {state.arm}. {NOTHING_CHANGED}"
             raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")

@@ -1,9 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from armbroker.cli.diff_work import Operand, difference_lines, operand, row_line
-from armbroker.cli.export_work import ground_of
+from armbroker.cli.export_work import with_ground
 from armbroker.files.config_file import RECIPE, ConfigFile, FaultyFileError, text_of
 from schema.messages import GravityVector
 
@@ -83,18 +84,16 @@ def test_lines_for_people() -> None:
 
 
 def test_an_export_is_of_the_values_below_overrides() -> None:
-    config = {
-        "items": {
-            "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.4, "CARTESIAN_TRAJECTORY": 0.5}, "joint_limits": {},
-            "payload_information": {"payload_mass": 2.0},
-        },
-        "overrides": [
-            {"ground": {"twist_linear_soft_limit/CARTESIAN_JOYSTICK": 0.25}},
-            {"ground": {"payload_information": {"payload_mass": 1.0}, "gravity_vector": {"z": -9.8}}},
-        ],
-    }  # fmt: skip
-    assert ground_of(config) == {
+    items: dict[str, Any] = {
+        "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.4, "CARTESIAN_TRAJECTORY": 0.5},
+        "payload_information": {"payload_mass": 2.0},
+    }
+    differences = [
+        {"path": "twist_linear_soft_limit/CARTESIAN_JOYSTICK", "from": 0.25, "to": 0.4},
+        {"path": "payload_information", "from": {"payload_mass": 1.0}, "to": {"payload_mass": 2.0}},
+    ]
+    assert with_ground(items, {"differences": differences}) == {
         "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.25, "CARTESIAN_TRAJECTORY": 0.5},
-        "payload_information": {"payload_mass": 1.0}, "gravity_vector": {"z": -9.8},
-    }  # fmt: skip
-    assert config["items"]["twist_linear_soft_limit"]["CARTESIAN_JOYSTICK"] == 0.4  # type: ignore[index]
+        "payload_information": {"payload_mass": 1.0},
+    }
+    assert items["twist_linear_soft_limit"]["CARTESIAN_JOYSTICK"] == 0.4

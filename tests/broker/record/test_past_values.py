@@ -19,7 +19,7 @@ from handlers.state.arm_state import ArmState
 from handlers.state.provenance import Stamp
 from schema.errors import BrokerError
 from schema.messages import Message
-from tests.handlers.builders import arm, linear, values
+from tests.handlers.builders import arm, linear, never_read, values
 
 KEY, MODE = "twist_linear_soft_limit", 2
 TWIST, OTHER = (KEY, MODE), (KEY, 4)
@@ -182,6 +182,12 @@ def test_what_the_history_no_longer_tells_is_refused_with_the_bound(history: His
     assert caught.value.message.startswith("params.from.rev: 4 < 5, the oldest that the history of r12 tells of")
     assert past.at(state, 5, [TWIST]) == {TWIST: linear(0.05)}
     history.store.close()
+
+
+def test_an_arm_that_was_never_read_has_no_past(history: History) -> None:
+    with pytest.raises(BrokerError) as caught:
+        history.past().at(never_read(), 1, [TWIST])
+    assert caught.value.kind == "arm_not_read"
 
 
 def test_nobody_guesses_across_a_damaged_row(history: History) -> None:

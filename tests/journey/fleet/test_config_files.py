@@ -49,6 +49,19 @@ async def twist(client: Client, arm: str, value: float) -> int:
     return int((await client.change(arm, TWIST, {**JOYSTICK, "twist_linear_soft_limit": value}))["rev"])
 
 
+async def test_a_group_is_exported_and_nothing_of_a_moment_ago(
+    start_service: Any, connect: ClientMaker, tmp_path: Path
+) -> None:
+    arms = [{"id": arm, "adapter": "simulated", "model": "gen3_7dof", "groups": ["cell-4"]} for arm in ("r1", "r2")]
+    service = start_service("r1", arm=[*arms, {"id": "r3", "adapter": "simulated", "model": "gen3_7dof"}])
+    shell, client = Shell(service, tmp_path), await connect(to=service)
+    assert (await shell("export", "@cell-4", "--out", "cell")).out.split() == ["cell/r1.toml", "cell/r2.toml"]
+    await twist(client, "r1", 0.125)
+    assert (await shell("export", "r1", "--out", "cell")).code == OK
+    assert "CARTESIAN_JOYSTICK = 0.125\n" in (tmp_path / "cell/r1.toml").read_text()
+    assert (await shell("export", "@cell-5", "--out", "cell")).code == REFUSED
+
+
 async def test_an_export_twice_gives_the_same_bytes(
     shell: Shell, arms: Any, connect: ClientMaker, tmp_path: Path
 ) -> None:
