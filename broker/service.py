@@ -125,6 +125,7 @@ class Service:
 
     def _recipes_and_fleet(self) -> tuple[RecipeBook, Fleet]:
         recipes, meta = RecipeBook(self._ledger, self.fleet_events, self._loaded), self._loaded.meta
+        self._settler.batch_ends.recipes = recipes
         handles, now_us = self._ledger.notices.handles, self._clock.now_us()
         return recipes, Fleet(self._settings, handles, now_us, self._bus, meta, recipes.shelf, recipes.applied)
 

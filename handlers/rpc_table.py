@@ -6,6 +6,7 @@ from handlers.fleet import find_arms, history
 from handlers.items import verbs
 from handlers.methods import (
     apply_config,
+    apply_recipe,
     authority,
     command_check,
     compare,
@@ -114,6 +115,7 @@ _EXPLICIT = (
     Rpc("ConfirmArm",                  WRITE, None,                   None,                 pending.confirm_arm,                  "Take the arm that answers for the one that was known; discards what is pending", guard=HOLD, right=Right.CONFIRM),
     Rpc(factory.RESTORE_FACTORY,       WRITE, None,                   None,                 factory.restore_factory,              "Reset every item that can be reset, set the others to what was adopted first", guard=AUTHORITY, right=Right.FACTORY),
     Rpc("ApplyConfig",                 WRITE, None,                   None,                 apply_config.apply_config,            "Set values of several items as one change", guard=AUTHORITY, right=MAY_WRITE),
+    Rpc("ApplyRecipe",                 WRITE, None,                   None,                 apply_recipe.apply_recipe,            "Set the values of a recipe, or some of them, as one change", guard=AUTHORITY, right=MAY_WRITE, address=EACH),
     Rpc("SetAuthority",                WRITE, None,                   None,                 authority.set_authority,              "Say how far the service may go with the arm: observe, advise or control", guard=HOLD, right=Right.AUTHORITY, address=EACH),
     Rpc("HoldArm",                     WRITE, None,                   None,                 authority.hold_arm,                   "Lock the arm: writes of other users are refused", guard=LOCK, right=MAY_WRITE, address=EACH),
     Rpc("ReleaseArm",                  WRITE, None,                   None,                 authority.release_arm,                "End the lock on the arm", guard=LOCK, right=MAY_WRITE, address=EACH),
@@ -145,7 +147,7 @@ RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _r
 
 HELD_METHODS = frozenset(name for name, row in RPC_TABLE.items() if row.item and ITEMS[row.item].held_by_service)
 """Methods of the items that the service itself holds."""
-MAY_TIGHTEN = {"ApplyConfig"} | frozenset(
+MAY_TIGHTEN = {"ApplyConfig", "ApplyRecipe"} | frozenset(
     name
     for name, row in RPC_TABLE.items()
     if row.access is Access.WRITE
@@ -184,6 +186,7 @@ SERVICE_METHODS = HELD_METHODS | {
     "ExtendOverride",
     "EndOverride",
     "ApplyConfig",
+    "ApplyRecipe",
     "SetAuthority",
     "HoldArm",
     "ReleaseArm",

@@ -1,13 +1,12 @@
 """What of the operations of a fleet a build serves."""
 
-FEATURES: tuple[str, ...] = ("batch", "override", "idle", "find")
+FEATURES: tuple[str, ...] = ("batch", "override", "idle", "recipe", "find")
 """Words of `features` in `meta/service`, of ALL_FEATURES."""
 ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "rollout", "policy", "find")
 """All that the protocol has, in its order."""
 
 UNBUILT: dict[str, str] = {
     "RestoreRevision": "history",
-    "ApplyRecipe": "recipe",
     "GetPlan": "group",
     "ListPlans": "group",
     "SteerPlan": "group",

@@ -287,6 +287,10 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`items`: as in `config.items`; `partial?` (false)`, on_failure?` (`leave`, or `reverse`)",
         "`{items: {<path>: outcome}, left_out?: {<path>: {kind, message}}}`; of a dry run `items: {<path>: {direction, step, before, after}}`",
     ),
+    "ApplyRecipe": (
+        "`recipe, version?` (the newest)`, items?` (paths)`, partial?, on_failure?`",
+        "as ApplyConfig, and `recipe: {name, version, digest}`",
+    ),
     "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
     "HoldArm": ("`reason, until?`", "`{}`"),
     "ReleaseArm": ("", "`{}`"),

@@ -13,6 +13,7 @@ from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, Setter, set_by
+from handlers.state.recipes import key_of
 from schema.arms import Activity, Authority, Description
 from schema.envelope import Author
 from schema.messages import Message
@@ -149,6 +150,8 @@ class ArmSession:
         if type(job) is ChangeJob:
             self.part_in(job)
             return
+        if job.terms is not None and job.terms.recipe:
+            state.recipes.await_end(key_of(job.terms.recipe))
         for part in job.parts:
             self.part_in(part)
 
@@ -177,6 +180,8 @@ class ArmSession:
         if type(job) is ChangeJob:
             self.part_over(job)
             return
+        if job.terms is not None and job.terms.recipe:
+            state.recipes.ended(key_of(job.terms.recipe))
         for part in job.parts:
             self.part_over(part)
 

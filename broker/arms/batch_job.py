@@ -8,6 +8,7 @@ import msgspec
 
 from broker.arms.jobs import ChangeJob, common_of
 from broker.blobs import pack, unpack
+from broker.store.rows import Terms
 from handlers.batch.order import step_direction
 from handlers.batch.outcomes import FAILURES, WHOLE_KEY
 from handlers.items.direction import Direction
@@ -215,6 +216,9 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
 
 def proposed(outcome: BatchProposal, common: dict[str, Any]) -> BatchJob:
     """A decided change of several slots; `common` is what it has of whoever asked for it."""
+    if outcome.recipe is not None:
+        terms = msgspec.structs.replace(common["terms"] or Terms(), recipe=outcome.recipe.label)
+        common = {**common, "terms": terms}
     job = BatchJob(
         slot=WHOLE_SLOT, item=WHOLE, verb=Verb.SET, wanted=None, loosening=outcome.loosening,
         unchanged=outcome.unchanged, reverse=outcome.reverse, left_out=outcome.left_out, warnings=outcome.warnings,

@@ -76,6 +76,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "ApplyConfig": {
         "items": {"payload_information": {"payload_mass": 1.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
     },
+    "ApplyRecipe": {"recipe": "weld"},
     "SetAuthority": {"authority": "control", "reason": "the cell is empty"},
     "HoldArm": {"reason": "maintenance"},
     "ReleaseArm": {},

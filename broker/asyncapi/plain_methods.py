@@ -121,6 +121,13 @@ PARAMS: dict[str, Schema] = {
     "ApplyConfig": record(
         {"items": MAPPING, "partial": FLAG, "on_failure": one_of("leave", "reverse")}, ("items",)
     ),
+    "ApplyRecipe": record(
+        {
+            "recipe": NAME, "version": whole(1), "items": _PATHS, "partial": FLAG,
+            "on_failure": one_of("leave", "reverse"),
+        },
+        ("recipe",),
+    ),
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
@@ -193,6 +200,12 @@ RESULTS: dict[str, Schema] = {
     "ExtendOverride": record({"overrides": listed(record({"rev": whole(1), "until": TIME}))}, ("overrides",)),
     "EndOverride": record({"ended": listed(whole(1)), "left": listed(whole(1))}, ("ended", "left")),
     "ApplyConfig": record({"items": mapped(either(TEXT, MAPPING)), "left_out": mapped(MAPPING)}),
+    "ApplyRecipe": record(
+        {
+            "items": mapped(either(TEXT, MAPPING)), "left_out": mapped(MAPPING),
+            "recipe": record({"name": NAME, "version": whole(1), "digest": TEXT}, ("name", "version")),
+        }
+    ),
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",

@@ -1,19 +1,19 @@
 """The recipes of the service: memory, rows and event of a change move together; which one each arm had last."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.jobs import ChangeJob
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.store.meta_keys import RECIPE, RECIPE_FLOOR, RECIPE_TOP
 from broker.store.rows import Loaded, RecipeRow
 from handlers.rpc.outcome import Answer, RecipeDeletion, RecipeOrder, RecipePut
 from handlers.rpc.request import Request
-from handlers.state.recipes import Applied, Key, Moved, Recipe, Shelf
+from handlers.state.recipes import Applied, Key, Moved, Recipe, Shelf, key_of
 from schema.envelope import Author, Stage
 from schema.events import FleetEvent
 
@@ -45,11 +45,23 @@ class RecipeBook:
                     self._store(self.shelf.put(recipe))
                     self._number(recipe.version)
                     self._tell(request, recipe, PUT)
-                return Answer(_named(recipe) | {"unchanged": unchanged}, Stage.STORED)
+                return Answer({**recipe.told, "unchanged": unchanged}, Stage.STORED)
             case RecipeDeletion(recipe):
                 self._store(self.shelf.delete(recipe.name))
                 self._tell(request, recipe, DELETED)
                 return Answer({}, Stage.STORED)
+
+    def told(self, label: str) -> dict[str, str | int]:
+        """How the reply of a change names the recipe that it brings."""
+        name, version = key_of(label)
+        recipe = self.shelf.find(name, version)
+        return {"name": name, "version": version} if recipe is None else recipe.told
+
+    def applied_by(self, session: ArmSession, job: ChangeJob, label: str) -> None:
+        """A change brought a recipe for good, as a part of the batch that is open."""
+        (name, version), recipe = key_of(label), self.told(label)
+        rev, at_us = job.rev or session.state.rev, self._ledger.clock.now_us()
+        self.took(session, Applied(name, version, str(recipe.get("digest", "")), rev, at_us, job.author))
 
     def took(self, session: ArmSession, applied: Applied | None) -> None:
         """An arm has another recipe as its last one, or none, as a part of the batch that is open."""
@@ -64,6 +76,7 @@ class RecipeBook:
         text = "" if applied is None else msgspec.json.encode(applied).decode()
         self._ledger.store.batch.set_meta(RECIPE + session.arm, text)
         self._store(self.shelf.took(_key(before), _key(applied)))
+        self._store(self.shelf.swept())
 
     def _store(self, moved: Moved) -> None:
         batch = self._ledger.store.batch
@@ -82,7 +95,7 @@ class RecipeBook:
 
     def _tell(self, request: Request, recipe: Recipe, cause: str) -> None:
         self._events.emit(
-            FleetEvent.RECIPE_CHANGED, cause=cause, by=request.author, details=_named(recipe),
+            FleetEvent.RECIPE_CHANGED, cause=cause, by=request.author, details=dict(recipe.told),
             request_id=request.request_id, reason=request.envelope.reason, trace=request.trace,
         )  # fmt: skip
         log.info("recipe_changed", cause=cause, recipe=recipe.label, by=f"{request.user}/{request.conn}")
@@ -90,10 +103,6 @@ class RecipeBook:
 
 def _key(applied: Applied | None) -> Key | None:
     return None if applied is None else applied.key
-
-
-def _named(recipe: Recipe) -> dict[str, Any]:
-    return {"name": recipe.name, "version": recipe.version, "digest": recipe.digest}
 
 
 def _recipe(row: RecipeRow) -> Recipe:

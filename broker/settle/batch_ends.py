@@ -4,6 +4,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
 from broker.record.event_parts import event_change
 from broker.record.ledger import Ledger
+from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies
 from broker.settle.endings import Endings, ending_warning
 from handlers.batch.outcomes import CHANGED, UNCHANGED, by_item, by_path, cause_of, failed, kind_of, worst
@@ -26,6 +27,8 @@ class BatchEnds:
         self._ledger = ledger
         self._replies = replies
         self._endings = endings
+        self.recipes: RecipeBook | None = None
+        """Which recipe each arm had last; set before the first change ends."""
 
     def end(self, session: ArmSession, job: BatchJob) -> None:
         """One end for all slots."""
@@ -38,10 +41,15 @@ class BatchEnds:
         result: dict[str, object] = {"items": by_path(outcomes)}
         if job.left_out:
             result["left_out"] = job.left_out
+        label = "" if job.terms is None else job.terms.recipe
+        if label and self.recipes is not None:
+            result["recipe"] = self.recipes.told(label)
         for step in changed:
             self._tell_slot(session, job, step)
         error = _error(session, job, changed) if missed else None
         event = self._tell(session, job, changed, result, error)
+        if label and self.recipes is not None and error is None and not until(job):
+            self.recipes.applied_by(session, job, label)
         outcome = worst(outcomes.values()) if error is None else PARTIAL if changed else _cause(job)
         self._endings.settled(session, job, outcome, event.seq)
         reply = self._replies.change_reply(
@@ -114,6 +122,11 @@ class BatchEnds:
 
 def _warnings(changed: list[StepJob]) -> tuple[Warned, ...]:
     return tuple(one for step in changed for one in ending_warning(step.outcome, place_of("items", step.slot)))
+
+
+def until(job: BatchJob) -> int:
+    """When a batch that is an override ends; 0 of others."""
+    return 0 if job.terms is None else job.terms.until_us
 
 
 def _plan(job: BatchJob) -> int:

@@ -72,7 +72,7 @@ class Settler:
         self.exchange = Exchange(documents, ledger.clock.monotonic)
         self._fatal_reads = FatalReads(ledger)
         parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)
-        ends = BatchEnds(ledger, replies, self.endings)
+        self.batch_ends = ends = BatchEnds(ledger, replies, self.endings)
         self.endings.end_batch = ends.end
         self._batches = Batches(parts, ends)
 

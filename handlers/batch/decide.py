@@ -152,4 +152,9 @@ def preview(state: ArmState, outcome: BatchProposal) -> dict[str, object]:
             "before": bare(state.reported.get(step.slot), item.field),
             "after": bare(step.value, item.field),
         }
-    return {"items": items, "left_out": outcome.left_out} if outcome.left_out else {"items": items}
+    document: dict[str, object] = {"items": items}
+    if outcome.left_out:
+        document["left_out"] = outcome.left_out
+    if outcome.recipe is not None:
+        document["recipe"] = outcome.recipe.told
+    return document

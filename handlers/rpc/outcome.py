@@ -58,6 +58,8 @@ class BatchProposal(msgspec.Struct, frozen=True, gc=False):
     reverse: bool = False
     left_out: dict[str, dict[str, str]] = {}
     warnings: tuple[Warned, ...] = ()
+    recipe: Recipe | None = None
+    """The recipe whose values they are."""
 
     @property
     def unchanged(self) -> bool:

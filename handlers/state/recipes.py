@@ -48,6 +48,11 @@ class Recipe(msgspec.Struct, frozen=True, gc=False):
         return f"{self.name}@{self.version}"
 
     @property
+    def told(self) -> dict[str, str | int]:
+        """How replies and events name it."""
+        return {"name": self.name, "version": self.version, "digest": self.digest}
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The models that it is for; none named: all."""
         return _opened(self.body).models
@@ -56,6 +61,12 @@ class Recipe(msgspec.Struct, frozen=True, gc=False):
     def values(self) -> Mapping[Slot, Message]:
         """Its values by slot."""
         return _opened(self.body).values
+
+
+def key_of(label: str) -> Key:
+    """The name and version of a `<name>@<version>`."""
+    name, _, version = label.rpartition("@")
+    return name, int(version)
 
 
 class Applied(msgspec.Struct, frozen=True, gc=False):
@@ -103,6 +114,10 @@ class Shelf:
         self._held: dict[str, dict[int, Recipe]] = {}
         self._heads: dict[str, Recipe] = {}
         self._uses: Counter[Key] = Counter()
+        self._awaited: Counter[Key] = Counter()
+        """How many changes that have no end yet are to bring a version."""
+        self._kept: dict[Key, None] = {}
+        """Versions that are not listed and can be read."""
         self._gone: dict[str, None] = {}
         """Names without a version that can be read, in the order in which they came to that."""
         self.size = 0
@@ -118,6 +133,10 @@ class Shelf:
         self.size += len(recipe.body)
         if recipe.listed:
             self._heads[recipe.name] = recipe
+        elif recipe.body:
+            self._kept[recipe.key] = None
+        else:
+            self._kept.pop(recipe.key, None)
         self._mark(recipe.name)
 
     def _mark(self, name: str) -> None:
@@ -191,10 +210,24 @@ class Shelf:
         found = self.find(*arm_before)
         return Moved() if found is None or found.listed else self._unlist(found)
 
+    def await_end(self, key: Key) -> None:
+        """A change that is to bring a version was accepted: that version is kept."""
+        self._awaited[key] += 1
+
+    def ended(self, key: Key) -> None:
+        """That change has an end; `swept` tells what was kept for it alone."""
+        self._awaited[key] -= 1
+        if self._awaited[key] <= 0:
+            del self._awaited[key]
+
+    def swept(self) -> Moved:
+        """What goes of the versions that are not listed: what nobody has or waits for."""
+        return _joined([self._unlist(self._held[name][version]) for name, version in [*self._kept]])
+
     def _unlist(self, recipe: Recipe) -> Moved:
         """What becomes of a version that is not, or no longer, listed."""
         held = self._held[recipe.name]
-        used = self._uses[recipe.key] > 0
+        used = self._uses[recipe.key] > 0 or self._awaited[recipe.key] > 0
         if not used and recipe.version != max(held):
             return self._drop([recipe])
         left = msgspec.structs.replace(recipe, listed=False)
@@ -208,6 +241,7 @@ class Shelf:
     def _drop(self, recipes: list[Recipe]) -> Moved:
         for one in recipes:
             del self._held[one.name][one.version]
+            self._kept.pop(one.key, None)
             self.size -= len(one.body)
             self._mark(one.name)
         return Moved(dropped=tuple(one.key for one in recipes))

@@ -29,7 +29,7 @@ OWN = [
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
     "SetAuthority", "HoldArm", "ReleaseArm", "ExtendOverride", "EndOverride",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
-    "ApplyConfig",
+    "ApplyConfig", "ApplyRecipe",
 ]  # fmt: skip
 QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
@@ -46,7 +46,7 @@ _READS = ("Get", "Describe")
 CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "ApplyConfig"}
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
-    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe",
+    "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe", "ApplyRecipe",
 }  # fmt: skip
 UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault", "PutRecipe", "DeleteRecipe"}
 """Writes that nobody's lock and no authority keeps back."""
@@ -60,7 +60,7 @@ DEGREES = {
 }  # fmt: skip
 ROW_BY_ROW = {
     *(name for name in WRITES if name.startswith(("Set", "Reset", "Clear"))),
-    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending", *OVERRIDES,
+    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending", *OVERRIDES, "ApplyRecipe",
 } - {"SetControlMode"}  # fmt: skip
 """Methods that are done with each arm of a group."""
 
@@ -123,7 +123,7 @@ def test_methods_that_can_tighten_are_pinned() -> None:
         "SetDesiredAngularTwist", "SetDesiredJointSpeeds", "SetDesiredLinearTwist", "SetJointAccelerationSoftLimits",
         "SetJointSpeedSoftLimits", "SetTwistAngularSoftLimit", "SetTwistLinearSoftLimit",
         "SetJointLimit", "SetJointLimits", "SetJointParameters", "SetJointSafety",
-        "ApplyConfig",
+        "ApplyConfig", "ApplyRecipe",
     } == MAY_TIGHTEN  # fmt: skip
 
 

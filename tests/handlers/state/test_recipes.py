@@ -95,6 +95,30 @@ def test_two_arms_have_one_version(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shelf.took(("weld", 1), ("weld", 3)) == Moved(dropped=(("weld", 1),))
 
 
+def test_what_a_change_is_to_bring_is_kept_until_that_has_an_end() -> None:
+    shelf = Shelf()
+    for _ in range(2):
+        put(shelf, "weld")
+    shelf.await_end(("weld", 1))
+    shelf.await_end(("weld", 1))
+    moved = shelf.delete("weld")
+    assert [(one.version, bool(one.body)) for one in moved.put] == [(1, True), (2, False)]
+    found = shelf.find("weld", 1)
+    assert found is not None
+    assert shelf.users(found) == 0
+    shelf.ended(("weld", 1))
+    assert shelf.swept() == Moved()
+    assert shelf.took(None, ("weld", 1)) == shelf.swept() == Moved()
+    shelf.ended(("weld", 1))
+    assert shelf.swept() == Moved()
+    assert shelf.took(("weld", 1), None) == Moved(dropped=(("weld", 1),))
+    put(shelf, "glue")
+    shelf.await_end(("glue", 1))
+    shelf.delete("glue")
+    shelf.ended(("glue", 1))
+    assert [(one.key, one.body) for one in shelf.swept().put] == [(("glue", 1), b"")]
+
+
 def test_names_deleted_long_ago_are_forgotten_but_not_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "FORGOTTEN_KEPT", 2)
     shelf = Shelf()
