@@ -95,7 +95,7 @@ class Decision:
     def _judged(self, rpc: Rpc, state: ArmState, request: Request, outcome: Outcome, *, only: bool) -> Outcome:
         """What comes of a decision where there is a policy; `only`: it is a write that is only checked."""
         try:
-            self._policing.judge(state, request, outcome, counts=rpc.access is Access.WRITE and not only)
+            outcome = self._policing.judge(state, request, outcome, counts=rpc.access is Access.WRITE and not only)
         except NeedsSecondError as second:
             if not only:
                 raise

@@ -1,9 +1,13 @@
 """The policy that counts now, asked of requests and of changes that waited."""
 
+from collections.abc import Iterable
+from functools import partial
+
 import msgspec
 
 from broker.arms.jobs import ChangeJob
 from broker.clock import BEHIND, Clock
+from broker.settle.judged import judged_batch
 from broker.settle.write_rates import WriteRates
 from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
@@ -11,7 +15,7 @@ from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
 from handlers.policy.verdict import Facts, Refused, of_all, shut_out
 from handlers.policy.words import needs_second, not_permitted, refusal_of
-from handlers.rpc.outcome import Outcome
+from handlers.rpc.outcome import BatchProposal, Outcome
 from handlers.rpc.request import Request
 from handlers.rpc.row import Access, Rpc
 from handlers.stack.arm_limits import limits_of
@@ -29,6 +33,11 @@ class NeedsSecondError(BrokerError):
     def __init__(self, why: BrokerError, outcome: Outcome) -> None:
         super().__init__(why.kind, why.message, rule=why.rule)
         self.outcome = outcome
+
+
+def _takes_parts(request: Request) -> bool:
+    """Whether a request is content with a part of what it asks for."""
+    return isinstance(request.params, dict) and request.params.get("partial") is True
 
 
 class Policing:
@@ -79,20 +88,26 @@ class Policing:
         if rpc.access is Access.WRITE and not request.envelope.dry_run:
             self._count(request.user)
 
-    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> None:
-        """Refuse what was decided for its direction or values; `counts`: it is a write that is carried out.
+    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
+        """What was decided, as far as its direction and values may be; `counts`: it is a write that is carried out.
 
         Raises:
             NeedsSecondError: a rule lets it pass with a second person.
             BrokerError: not_permitted, out_of_limits, rate_limited.
         """
-        needs = needs_of(state, outcome)
-        second = self._refuse(request, needs)
+        if isinstance(outcome, BatchProposal):
+            outcome, needs, second = judged_batch(
+                partial(self._refuse, request), state, outcome, partial=_takes_parts(request)
+            )
+        else:
+            needs = needs_of(state, outcome)
+            second = self._refuse(request, needs)
         named = isinstance(NEEDS[request.method], PolicyRight)
         if counts and (named or any(need.right is not PolicyRight.TIGHTEN for need in needs)):
             self._count(request.user)
         if second is not None:
             raise NeedsSecondError(second, outcome)
+        return outcome
 
     def _count(self, user: str) -> None:
         if (rate := self._policy.rate_of(user)) is not None:
@@ -136,7 +151,7 @@ class Policing:
             lasts_us = envelope.until_us - request.at_us
         return Facts(request.user, self._clock.now_us(), self._behind, lasts_us, bool(request.approved_by))
 
-    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> BrokerError | None:
+    def _refuse(self, request: Request, needs: Iterable[Need]) -> BrokerError | None:
         """Refuse what no rule lets pass; the refusal of what only a second person can let pass is given back.
 
         Raises:

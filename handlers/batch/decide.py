@@ -1,6 +1,6 @@
 """Values of several slots as one change: each checked as by its Set, in the order in which they are written."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -48,7 +48,7 @@ def decide_batch(state: ArmState, user: str, asked: Asked, if_rev: int | None = 
     wishes, refused = _wishes(state, asked)
     steps, warnings = _proposals(state, asked, wishes, refused)
     if refused and (not asked.partial or not steps):
-        raise _refusal(asked, refused)
+        raise refusal_of(asked.values, refused)
     left_out = {slot_path(slot): {"kind": error.kind, "message": error.message} for slot, error in refused.items()}
     if left_out:
         warnings += (Warned("LEFT_OUT", f"left out: {', '.join(left_out)}", asked.place),)
@@ -127,9 +127,9 @@ def _turn(state: ArmState, step: Proposal) -> tuple[int, bool, int]:
     return turn_of(state, step.slot, direction)
 
 
-def _refusal(asked: Asked, refused: Mapping[Slot, BrokerError]) -> BrokerError:
+def refusal_of(asked: Iterable[Slot], refused: Mapping[Slot, BrokerError]) -> BrokerError:
     """The refusal of a whole change: that of the first slot that it names, and all violations there are."""
-    errors = {slot: refused[slot] for slot in asked.values if slot in refused}
+    errors = {slot: refused[slot] for slot in asked if slot in refused}
     first, *others = errors.values()
     message = first.message
     if others:

@@ -7,7 +7,7 @@ from handlers.items.direction import at_or_tighter
 from handlers.methods.factory import step_of
 from handlers.policy.quantities import Number, bounded, quantities_of
 from handlers.policy.rights import PolicyRight
-from handlers.rpc.outcome import Outcome, Proposal, Restoration
+from handlers.rpc.outcome import BatchProposal, Outcome, Proposal, Restoration
 from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
 from limits.stack.joints import ArmJoints
@@ -91,6 +91,14 @@ def needs_of(state: ArmState, outcome: Outcome, references: References = referen
                 resets=outcome.verb is Verb.RESET, unchanged=outcome.unchanged,
             ),
         )  # fmt: skip
+    if isinstance(outcome, BatchProposal):
+        joints = limits_of(state).joints
+        return tuple(
+            need_of(
+                state.arm, step.slot, step.value, references(state, step.slot), joints=joints, unchanged=step.unchanged
+            )
+            for step in outcome.steps
+        )
     if isinstance(outcome, Restoration):
         return tuple(
             need_of(

@@ -387,6 +387,69 @@ def test_hours_count_at_acceptance_and_before_a_change_begins(tmp_path: Path) ->
     policed(tmp_path, scenario)
 
 
+BATCH: dict[str, Any] = {
+    "payload_information": {"payload_mass": 1.5},
+    "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.22, "CARTESIAN_TRAJECTORY": 0.1},
+}
+
+
+def test_of_a_batch_each_slot_has_to_be_allowed(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await plant.call("r1", "ApplyConfig", {"items": BATCH}, user="alice")
+        assert (reply["stage"], reply["final"]) == ("applied", True)
+        tighter = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.1, "CARTESIAN_TRAJECTORY": 0.09}}
+        assert (await plant.call("r1", "ApplyConfig", {"items": tighter}, user="bob"))["stage"] == "applied"
+        error = error_of(await plant.call("r1", "ApplyConfig", {"items": BATCH}, user="bob"), "not_permitted")
+        assert error["rule"] == "engineers loosen"
+        assert error["message"].startswith(
+            "items.twist_linear_soft_limit.CARTESIAN_JOYSTICK: bob may not loosen twist_linear_soft_limit of r1: rule"
+        )
+        assert "Also: twist_linear_soft_limit/CARTESIAN_TRAJECTORY not_permitted." in error["message"]
+        items = {
+            **BATCH,
+            "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.4},
+            "payload_information": {"payload_mass": 3},
+        }
+        error = error_of(await plant.call("r1", "ApplyConfig", {"items": items}, user="alice"), "out_of_limits")
+        assert [(one["path"], one["bound"], one["source"]) for one in error["violations"]] == [
+            ("items.payload_information.payload_mass", 2.0, "policy:engineers loosen"),
+            ("items.twist_linear_soft_limit.CARTESIAN_JOYSTICK", 0.25, "policy:engineers loosen"),
+        ]
+
+    policed(tmp_path, scenario)
+
+
+def test_a_batch_that_takes_parts_leaves_out_what_may_not_be(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        gravity = {"x": 0.0, "y": 0.1, "z": -9.81}
+        asked = {"items": {**BATCH, "gravity_vector": gravity}, "partial": True}
+        reply = await plant.call("r1", "ApplyConfig", asked, user="alice", dry_run=True)
+        assert (reply["stage"], list(reply["result"]["left_out"])) == ("checked", ["gravity_vector"])
+        reply = await plant.call("r1", "ApplyConfig", asked, user="alice")
+        assert (reply["ok"], reply["stage"]) == (True, "applied")
+        assert reply["result"]["left_out"]["gravity_vector"]["kind"] == "not_permitted"
+        assert [warning["name"] for warning in reply["warnings"]] == ["LEFT_OUT"]
+        error_of(
+            await plant.call("r1", "ApplyConfig", {"items": {"gravity_vector": gravity}, "partial": True}, user="bob"),
+            "not_permitted",
+        )
+
+    policed(tmp_path, scenario)
+
+
+def test_a_batch_that_loosens_counts_and_one_that_tightens_does_not(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for number in range(4):
+            items = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.19 - 0.01 * number}}
+            assert (await plant.call("r1", "ApplyConfig", {"items": items}, user="bob"))["ok"]
+        reloaded(plant, RULES.replace('engineer = "100/s"', 'engineer = "1/min"'))
+        assert (await plant.call("r1", "ApplyConfig", {"items": BATCH}, user="alice"))["ok"]
+        batch = {"items": {"payload_information": {"payload_mass": 1.6}}}
+        error_of(await plant.call("r1", "ApplyConfig", batch, user="alice"), "rate_limited")
+
+    policed(tmp_path, scenario)
+
+
 def test_without_a_policy_nothing_is_asked(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         policing = plant.service._settler.policing
