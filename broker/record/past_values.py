@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from heapq import merge
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 from broker.arms.batch_job import old_outcomes, unpack_values
@@ -12,6 +11,7 @@ from broker.record.principals import FOREIGN_USER
 from broker.store.rows import HistoryPage, PastChange
 from handlers.batch.outcomes import CHANGED, WHOLE_KEY
 from handlers.compare.views import ground_of
+from handlers.items.room import reserve_of
 from handlers.items.settling import Ending
 from handlers.methods.queries import ARM_ITEM
 from handlers.state.arm_state import ArmState
@@ -23,8 +23,8 @@ from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
 from schema.messages import Message
 
-LOOKED_AT_MOST = 5_000
-"""The most changes of one item that a question looks at; more than can be pending for an arm."""
+LOOKED_AT_MOST = 4_000
+"""The most changes that a question looks at, some 25 µs each."""
 _FIRST_PAGE, _PAGE = 8, 64
 FOREIGN = "foreign"
 _TOOK_EFFECT = frozenset(ending.value for ending in Ending if ending.took_effect) | {FOREIGN}
@@ -85,6 +85,21 @@ def _touch_of_many(change: PastChange, slot: Slot) -> Touch | None:
 
 def _unpack(slot: Slot, blob: bytes | None) -> Message | None:
     return None if blob is None else unpack(blob, ITEMS[slot[0]].record)
+
+
+class Budget:
+    """How many more changes are looked at."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def of(self, changes: Iterator[PastChange]) -> Iterator[PastChange]:
+        """Changes, as long as any may be looked at."""
+        for change in changes:
+            if not self.left:
+                return
+            self.left -= 1
+            yield change
 
 
 class PastValues:
@@ -150,15 +165,24 @@ class PastValues:
         for slot in slots:
             if slot not in values:
                 changed.setdefault(slot[0], set()).add(slot)
+        budget = Budget(LOOKED_AT_MOST)
         for key, wanted in changed.items():
-            values |= self._before(state.arm, rev, key, wanted, path)
+            values |= self._at_revision(state, rev, key, wanted, budget)
+            if not budget.left:
+                text = f"{path}: {rev}: more than {LOOKED_AT_MOST} changes lie between; name fewer items"
+                raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
         return {slot: value for slot, value in values.items() if value is not None}
 
-    def _before(self, arm: str, rev: int, key: str, slots: set[Slot], path: str) -> dict[Slot, Message | None]:
-        """The values of slots of an item, all changed since: from the changes before, else what the next one found."""
+    def _at_revision(
+        self, state: ArmState, rev: int, key: str, slots: set[Slot], budget: Budget
+    ) -> dict[Slot, Message | None]:
+        """The values of slots of an item, all changed since: from the changes before, else what the next one found.
+
+        What the next one found is what was there, but for changes that were pending then: further back none counts.
+        """
         values: dict[Slot, Message | None] = {}
-        wanted = set(slots)
-        for _, slot, touch in _touches(self._newest_first(arm, key, rev + 1), wanted):
+        wanted, pending = set(slots), Budget(state.queue_limit + reserve_of(state))
+        for _, slot, touch in _touches(pending.of(self._newest_first(state.arm, key, rev + 1)), wanted):
             if not (touch.took_effect and touch.for_good):
                 values[slot] = touch.before
                 continue
@@ -166,13 +190,9 @@ class PastValues:
             if touch.after is not None:
                 values[slot] = touch.after
         wanted = {slot for slot in slots if values.get(slot) is None}
-        later = self._oldest_first(arm, key, rev)
-        for _, slot, touch in _touches(later, wanted):
+        for _, slot, touch in _touches(budget.of(self._oldest_first(state.arm, key, rev)), wanted):
             values[slot] = touch.before
             wanted.discard(slot)
-        if wanted and next(later, None) is not None:
-            text = f"{path}: {rev}: more than {LOOKED_AT_MOST} changes of {key} came before the next one of a slot"
-            raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
         return values
 
     def set_by(self, state: ArmState, slot: Slot, stamps: Sequence[Stamp]) -> dict[Stamp, PastChange]:
@@ -180,7 +200,8 @@ class PastValues:
         last, named = state.last_rev.get(slot, 0), {stamp for stamp in stamps if stamp.by != FOREIGN_USER}
         found: dict[Stamp, PastChange] = {}
         open_stamps = {stamp for stamp in stamps if stamp.by not in ("", SETTINGS_USER)}
-        touches = _touches(self._newest_first(state.arm, slot[0], last + 1), {slot})
+        changes = Budget(LOOKED_AT_MOST).of(self._newest_first(state.arm, slot[0], last + 1))
+        touches = _touches(changes, {slot})
         for number, (change, _, touch) in enumerate(touches):
             if not number and change.rev != last and not named:
                 break  # nobody changed it since its arm was adopted
@@ -220,8 +241,7 @@ class PastValues:
 
 def _touches(changes: Iterator[PastChange], slots: set[Slot]) -> Iterator[tuple[PastChange, Slot, Touch]]:
     """What changes did to some slots, until none of these is wanted any more."""
-    looked_at = islice(changes, LOOKED_AT_MOST)
-    while slots and (change := next(looked_at, None)) is not None:
+    while slots and (change := next(changes, None)) is not None:
         for slot in tuple(slots):
             if (touch := touch_of(change, slot)) is not None:
                 yield change, slot, touch

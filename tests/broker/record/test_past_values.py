@@ -237,11 +237,24 @@ def test_a_question_looks_at_so_many_changes_at_most(history: History, monkeypat
     past, state = history.past(), history.state(twist=7)
     assert past.at(state, 1, [TWIST]) == past.at(state, 5, [TWIST]) == {TWIST: linear(0.25)}
     monkeypatch.setattr(past_values, "LOOKED_AT_MOST", 3)
-    assert past.at(state, 5, [TWIST]) == {TWIST: linear(0.25)}
+    assert past.at(state, 6, [TWIST]) == {TWIST: linear(0.25)}
     with pytest.raises(BrokerError) as caught:
         past.at(state, 1, [TWIST])
     assert (caught.value.kind, caught.value.name) == ("out_of_limits", "VALUE_IS_BELOW_MINIMUM")
-    assert "more than 3 changes of twist_linear_soft_limit came before" in caught.value.message
+    assert caught.value.message == "params.rev: 1: more than 3 changes lie between; name fewer items"
+
+
+def test_so_far_back_as_changes_can_be_pending_is_looked_and_no_further(history: History) -> None:
+    history.add(0.25, 0.2)
+    for _ in range(300):
+        history.add(0.3, 0.3, mode=OTHER[1])
+    history.add(0.2, 0.1)
+    past, state = history.past(), history.state()
+    state.queue_limit = 8
+    queries: list[str] = []
+    history.store._connection.set_trace_callback(queries.append)
+    assert past.at(state, 301, [TWIST]) == {TWIST: linear(0.2)}
+    assert len([query for query in queries if "LIMIT 65" in query]) == 1
 
 
 def test_a_revision_far_back_costs_no_more_than_a_near_one(history: History) -> None:
