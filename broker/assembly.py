@@ -21,6 +21,8 @@ from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.link.mqtt_link import LinkConfig, MqttLink, parse_url
+from broker.plans.boards import META_KEY as BOARDS_KEY
+from broker.plans.plans import Around, Plans
 from broker.presence.presence import Presence
 from broker.publish.comparison import FACTSHEET
 from broker.publish.contents import BUILDERS
@@ -51,6 +53,7 @@ from broker.store.rows import ArmRow, Loaded
 from broker.store.set_time import SURE_KEY
 from broker.store.store import Store
 from broker.topics import Topics
+from handlers.rpc.row import Right
 
 
 def keep_doubts(clock: Clock, store: Store, loaded: Loaded) -> None:
@@ -206,10 +209,36 @@ def intake_of(link: MqttLink, presence: Presence, config: LinkConfig, topics: To
     return Intake(link, presence, "/".join((topics.request_filter.removesuffix("/#"), *levels, "")))
 
 
+def plans_of(
+    ledger: Ledger,
+    replies: Replies,
+    settler: Settler,
+    events: FleetEvents,
+    sessions: dict[str, ArmSession],
+    settings: Settings,
+    topics: Topics,
+    loaded: Loaded,
+    decision: Decision,
+    orders: Orders,
+) -> Plans:
+    """What carries out requests to groups; each row is decided as a message to its arm."""
+
+    def may_write(user: str, arm: str) -> bool:
+        return Right.WRITE in decision.grant(user).on(arm)
+
+    return Plans(
+        Around(
+            ledger, replies, settler, events, sessions, topics, settings.instance, loaded.meta.get(BOARDS_KEY, ""),
+            decision.of, orders.carry_out, may_write, settings.fleet.rate,
+        )
+    )  # fmt: skip
+
+
 class Acceptance(NamedTuple):
     """What decides requests, what acknowledges them, and what takes them in and picks the next one."""
 
     acceptor: Acceptor
+    plans: Plans
     acks: Acks
     turnstile: Turnstile
 
@@ -235,14 +264,15 @@ def acceptance_of(
     acks = Acks(intake)
     decision = Decision(ledger.store.reserve, settings, settler.policing)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
+    orders = orders_of(ledger, access, settler, reconciler, sessions, decision, recipes)
+    plans = plans_of(ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders)
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
-        orders=orders_of(ledger, access, settler, reconciler, sessions, decision, recipes),
-        notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
-        fleet_events=fleet_events, questions=questions,
+        orders=orders, notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
+        fleet_events=fleet_events, plans=plans, questions=questions,
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,
         queues=queues, presence=presence, sessions=sessions, settings=settings, topics=topics,
     )  # fmt: skip
-    return Acceptance(acceptor, acks, turnstile)
+    return Acceptance(acceptor, plans, acks, turnstile)

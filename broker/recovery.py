@@ -214,9 +214,10 @@ def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozens
 
 
 def requeue(
-    sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler, damages: Damages
-) -> None:
-    """Put the changes that were not settled back into the queues of their arms, in order."""
+    sessions: dict[str, ArmSession], loaded: Loaded, ledger: Ledger, settler: Settler, damages: Damages,
+    found: Callable[[ChangeJob], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Put the changes that were not settled back into the queues of their arms, in order; `found` hears of each."""
     requests = {row.n: row for row in loaded.open_requests}
     reads = fatal_reads(loaded.meta.get(READS_KEY, ""))
     for row in loaded.open_changes:
@@ -230,29 +231,37 @@ def requeue(
             over = ChangeUpdate(n=row.n, state=ChangeState.SETTLED, outcome=ENDED)
             ledger.store.batch.update_change(over)
             continue
-        state = session.state
-        settler.overriding.found(session, job)
-        _know_setters(session, job, row.before)
-        _desire_again(session, job)
-        session.count_in(job)
-        if job.request_n:
-            settler.unsettled[job.request_n] = job
-        job.reverts = session.reverts
-        job.ahead = job.resumed and any(isinstance(one, ChangeJob) and one.resumed for one in session.jobs)
-        job.before = state.reported.get(job.slot)
-        if row.starts >= STARTS:
-            job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
-            job.fatal_reads = reads.get(row.n, 0)
-            if not job.resumed or job.fatal_reads >= STARTS:
-                unread = ", and nobody could read whether the arm took it" if job.resumed else ""
-                refusal = BrokerError("quarantined", job.given_up + unread)
-                settler.endings.failed(session, job, refusal, "refused", None)
-                continue
+        found(job)
+        _put_back(session, job, row, settler)
+        if row.starts >= STARTS and _gives_up(job, row, reads):
+            unread = ", and nobody could read whether the arm took it" if job.resumed else ""
+            settler.endings.failed(session, job, BrokerError("quarantined", job.given_up + unread), "refused", None)
+            continue
         if row.state == ChangeState.HELD:
             settler.parking.restore(session, job)
         else:
             session.jobs.append(job)
         settler.deadlines.start(session, job)
+
+
+def _put_back(session: ArmSession, job: ChangeJob, row: ChangeRow, settler: Settler) -> None:
+    """What a change asks for counts again."""
+    settler.overriding.found(session, job)
+    _know_setters(session, job, row.before)
+    _desire_again(session, job)
+    session.count_in(job)
+    if job.request_n:
+        settler.unsettled[job.request_n] = job
+    job.reverts = session.reverts
+    job.ahead = job.resumed and any(isinstance(one, ChangeJob) and one.resumed for one in session.jobs)
+    job.before = session.state.reported.get(job.slot)
+
+
+def _gives_up(job: ChangeJob, row: ChangeRow, reads: dict[int, int]) -> bool:
+    """Whether a change that was open over too many unclean ends is not even read back any more."""
+    job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
+    job.fatal_reads = reads.get(row.n, 0)
+    return not job.resumed or job.fatal_reads >= STARTS
 
 
 def publish_again(

@@ -243,9 +243,7 @@ class Service:
             session.jobs.append(ContactJob(connect=True, why="start"))
         recovery.tell_renamed(self.sessions, self._loaded.meta, self._access.administration, self._store)
         await self._bus.open()
-        recovery.requeue(self.sessions, self._loaded, self._ledger, self._settler, self._damages)
-        for session in self.sessions.values():
-            self._settler.overriding.begin(session)
+        self._take_up_changes()
         self._announcer.forget_removed(self._loaded.arms, self.sessions)
         recovery.drop_taken(self.sessions, self._loaded)
         self._announcer.begin(self._settler.policing.policy)
@@ -254,13 +252,24 @@ class Service:
         await self._first_contact()
         self._serve(supervisor)
 
+    def _take_up_changes(self) -> None:
+        """Changes and plans of an earlier run go on."""
+        loaded, plans = self._loaded, self._stage_1.plans
+        plans.restoring.read(loaded.plans)
+        recovery.requeue(self.sessions, loaded, self._ledger, self._settler, self._damages, plans.restoring.attach)
+        for session in self.sessions.values():
+            self._settler.overriding.begin(session)
+        plans.go_on(clean=loaded.clean, max_age_us=self._settings.arm_defaults.pending_max_age_us)
+
     def _serve(self, supervisor: Supervisor) -> None:
         """Begin what runs until the end of the run."""
-        tellers = (self._counters.tell, self._access.denials.tell, self._store.reserve.watch)
+        own = (self._stage_1.plans.look_at_time, self._counters.tell)
+        tellers = (*own, self._access.denials.tell, self._store.reserve.watch)
         self._keep_running((
             ("accept", self._stage_1.turnstile.run()),
             ("acknowledge", self._stage_1.acks.run()),
             ("summarise", self.summaries.run()),
+            ("plans", self._stage_1.plans.driver.run()),
             ("compare", compare(self.sessions, self._reconciler.compare_soon)),
             ("each minute", each_minute(self.sessions, self._notices, self._settler.endings, tellers)),
             ("each hour", each_hour(self._store, self._clock, self._readback)),
@@ -358,6 +367,7 @@ class Service:
             task.cancel()
         self._queues.cancel()
         self._settler.close()
+        self._stage_1.plans.close()
         self._authorities.close()
         self._documents.close()
         self._intake.close()

@@ -7,9 +7,6 @@ ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "roll
 
 UNBUILT: dict[str, str] = {
     "RestoreRevision": "history",
-    "GetPlan": "group",
-    "ListPlans": "group",
-    "SteerPlan": "group",
     "Rollout": "rollout",
 }
 """Methods that the protocol describes and this build has not: each with the feature that it belongs to."""

@@ -267,6 +267,18 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`since?, until?, user?, item?, method?, plan?, outcome?, cursor?, limit?` (50, at most 500)",
         "`{changes, cursor, more}`, newest first: entries of GetHistory, each with `arm`; `more` may be true with few entries, for a page looks at 20,000 changes at most",
     ),
+    "GetPlan": (
+        "`plan, arm?, state?, after?, limit?` (100, at most 500)",
+        "`{plan, kind, state, outcome?, why?, by, approved_by?, request_id, target, method, params, digest, reason, at, until?, expires?, ended_at?, wave?, waves?, counts, rows, more}`, rows in order of arm; with `arm` its row alone, with its `error`",
+    ),
+    "ListPlans": (
+        "`state?, kind?, user?, before?, limit?` (50, at most 500)",
+        "`{plans, more}`, newest first, without params and rows",
+    ),
+    "SteerPlan": (
+        "`plan`, `action`: pause, resume, abort, reverse, approve or reject; `reason?, digest?`",
+        "`{plan, state}`",
+    ),
     "WhoAmI": (
         "",
         "`{user, conn, codec, size, at, identity}`: what the service understood of the sender; any arm level",

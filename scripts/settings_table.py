@@ -13,6 +13,7 @@ from broker.settings.checks import (
     IDLE_MOST_US,
     LARGEST_RESERVE_MIB,
     MOST_RATE,
+    MOST_ROWS,
     QUEUE_MOST,
 )
 from broker.settings.group_checks import GROUPS_MOST, OF_AN_ARM_MOST
@@ -92,6 +93,7 @@ SETTINGS: dict[str, Meaning] = {
     "audit.reads": Meaning("audit reads, dry runs and their refusals, too", "", ("true",), ('"no"',)),
     "sim.faults": Meaning("allow SimFault on simulated arms", "", ("true",), ("0",)),
     "sim.latency_ms": between("how long a simulated arm takes", 0, LONGEST_LATENCY_MS, "ms"),
+    "fleet.rate": between("rows of plans a second that begin while other requests come", 1, MOST_ROWS),
     "rates.rate": between("requests a second of one user; 0: without bound", 0, MOST_RATE),
     "rates.burst": between("and so many at once", 1, MOST_RATE),
     "clients.<user>.clock": one_of("`none`: the user has no usable clock, its `issued_at` is ignored", ("none",)),

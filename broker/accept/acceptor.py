@@ -14,6 +14,7 @@ from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, decode_once
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
+from broker.accept.fan_out import FanOut
 from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.group_requests import GroupRequests
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
@@ -25,6 +26,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import batch_of
 from broker.arms.jobs import ChangeJob, Waiter, job_of
 from broker.arms.stream import Stream
+from broker.plans.plans import Plans
 from broker.publish.notices import Notices
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
@@ -35,7 +37,7 @@ from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
-from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, PlanOrder, Proposal
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
@@ -64,6 +66,7 @@ class Acceptor:
         decision: Decision,
         fleet_events: FleetEvents,
         questions: FleetQuestions,
+        plans: Plans,
         sessions: dict[str, ArmSession],
         settings: Settings,
         topics: Topics,
@@ -75,6 +78,7 @@ class Acceptor:
         self._denials = denials
         self._sessions = sessions
         self._decision, self._fleet_events, self.questions = decision, fleet_events, questions
+        self._plans, self._fan_out = plans, FanOut(plans, settings, topics)
         self.groups = GroupRequests(ledger.store.reserve, settings)
         self.follow(settings)
         self._topics = topics
@@ -126,6 +130,8 @@ class Acceptor:
         self._settings = settings
         self._users = self._replies.users = self._decision.follow(settings)
         self.groups.follow(settings, self._users)
+        self._fan_out.follow(settings)
+        self._plans.follow(settings.fleet.rate)
         self._ledger.traffic.follow(settings.clients)
 
     def refuse_uncommitted(self, error: BrokerError) -> None:
@@ -203,7 +209,8 @@ class Acceptor:
         expires_us = expiry_us(arrival, self._users, self._ledger.clock)
         rpc, group = self.groups.admit(arrival)
         if Address.ROWS in rpc.address:
-            self.groups.fan_out(arrival, rpc, group, expires_us)
+            row = None if arrival.envelope.dry_run else self._request_row(arrival)
+            self._fan_out.begin(arrival, rpc, group, expires_us, row)
             return True
         stream, request = self._fleet_events.stream, request_of(arrival, self._settings)
         if self._settler.policing.policy is not None:
@@ -211,6 +218,9 @@ class Acceptor:
         outcome = rpc.decide(stream.state, request)
         if isinstance(outcome, FindQuery | FleetHistoryQuery):
             self.questions.ask(group, outcome, partial(self._told, arrival))
+            return True
+        if isinstance(outcome, PlanOrder):
+            self._done(arrival, stream, self._plans.carry_out(request, outcome))
             return True
         self._done(arrival, stream, self._orders.of_fleet(stream, rpc, request, outcome))
         return True
@@ -237,6 +247,8 @@ class Acceptor:
         job = self._settler.unsettled.get(row.n)
         address = arrival.address(self._topics)
         warnings = tuple(arrival.warnings)
+        if row.arm.startswith("@") and self._plans.repeated(row, address, warnings):
+            return True
         session = self._sessions.get(row.arm)
         if session is not None and job is not None and (job.replied is None or not row.outcome):
             waiter = Waiter(address, arrival.id, arrival.envelope.wait, warnings=warnings)

@@ -1,7 +1,5 @@
 """Requests to a group: the checks that stand between the envelope and a decision, as for one arm."""
 
-from collections.abc import Callable
-
 from broker.accept.admission import VALUE_KINDS, no_method
 from broker.accept.arrival import Arrival
 from broker.accept.options import check_options
@@ -16,17 +14,6 @@ from schema.nearest import did_you_mean
 
 GROUPS_NAMED = 10
 """Groups that a refusal lists."""
-FanOut = Callable[[Arrival, Rpc, Group, int], None]
-"""Takes what is to be done with each arm of a group, and when that expires (service time in µs, 0 = never).
-
-Raises BrokerError.
-"""
-
-
-def not_there_yet(_arrival: Arrival, rpc: Rpc, group: Group, _expires_us: int) -> None:
-    """Refuse what no part of the service carries out yet."""
-    text = f"{rpc.name} of {group.address}: changes of groups do not exist yet; send it to each arm"
-    raise BrokerError("unimplemented", f"{text}. {NOTHING_CHANGED}")
 
 
 class GroupRequests:
@@ -34,8 +21,6 @@ class GroupRequests:
 
     def __init__(self, reserve: Reserve, settings: Settings) -> None:
         self._reserve = reserve
-        self.fan_out: FanOut = not_there_yet
-        """Takes what is to be done with each arm of a group."""
         self.follow(settings, Users(settings))
 
     def follow(self, settings: Settings, users: Users) -> None:

@@ -1,7 +1,7 @@
 """What waits in the queue of an arm."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from handlers.rpc.outcome import Proposal
 from handlers.rpc.request import Request
 from handlers.state.provenance import NOBODY, Setter, Stamp
 from schema.arms import Slot, Verb
-from schema.envelope import Author, Stage, Wait, Warned, When
+from schema.envelope import Author, Reply, Stage, Wait, Warned, When
 from schema.items import ITEMS, ConfigItem
 from schema.messages import Message
 
@@ -143,6 +143,8 @@ class ChangeJob:
     """Whether its last reply is published behind its event: both are marked as published with the reply."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
+    told: Callable[[Reply], None] | None = None
+    """Hears what would be answered, where no request of its own asks for it: a row of a plan."""
     waiters: list[Waiter] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
     overtaken: list[tuple[Message, Setter]] = field(default_factory=list)
@@ -159,6 +161,11 @@ class ChangeJob:
         author, terms = self.author, self.terms
         recipe = "" if terms is None else terms.recipe
         return Stamp(f"{author.user}/{author.connection}", self.at_us, recipe)
+
+    @property
+    def awaited(self) -> bool:
+        """Whether anybody waits to hear how far it got."""
+        return bool(self.waiters) or self.told is not None
 
     @property
     def places(self) -> tuple[Slot, ...]:

@@ -61,6 +61,9 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "GetRecipe": {"name": "weld"},
     "ListRecipes": {"prefix": "weld"},
     "DeleteRecipe": {"name": "weld"},
+    "GetPlan": {"plan": 17, "state": "stored", "limit": 500},
+    "ListPlans": {"kind": "group", "limit": 10},
+    "SteerPlan": {"plan": 17, "action": "pause", "reason": "arms of wave 1 vibrate"},
     "FindArms": {
         "where": {"presence": "online", "value": [{"path": "payload_information.payload_mass", "op": ">", "than": 2}]},
         "show": ["payload_information"],

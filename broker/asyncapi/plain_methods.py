@@ -22,10 +22,13 @@ from broker.asyncapi.shapes import (
 from handlers.fleet.find_arms import FOUND_MOST, PRESENCES
 from handlers.fleet.values import OPERATORS, VIEWS
 from handlers.methods.overrides import DIRECTIONS
+from handlers.methods.plans import PAGE_MOST, PLANS_MOST
 from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
 from handlers.methods.recipes import PAGE_MOST as LIST_MOST
 from handlers.methods.simulation import FAULTS, LONGEST_MS
 from handlers.methods.trajectory_check import VIOLATIONS_MOST
+from handlers.plans.rows import RowState
+from handlers.plans.states import Action, PlanKind, PlanOutcome, PlanState
 from limits.command import LimiterKind
 from limits.ros2.arrays import INTERFACES
 from limits.stack.joints import QUANTITIES
@@ -61,6 +64,16 @@ _CONDITION = record(
         "view": one_of(*VIEWS),
     },
     ("path", "op", "than"),
+)  # fmt: skip
+_PLAN = record(
+    {
+        "plan": whole(1), "kind": one_of(*PlanKind), "state": one_of(*PlanState), "outcome": one_of(*PlanOutcome),
+        "why": TEXT, "by": MAPPING, "approved_by": TEXT, "request_id": TEXT, "target": TEXT, "method": TEXT,
+        "params": MAPPING, "digest": TEXT, "reason": TEXT, "at": TIME, "until": TIME, "expires": TIME,
+        "ended_at": TIME, "wave": whole(), "waves": listed(MAPPING), "counts": mapped(whole()),
+        "rows": listed(MAPPING), "more": FLAG,
+    },
+    ("plan", "kind", "state", "counts", "rows", "more"),
 )  # fmt: skip
 
 PARAMS: dict[str, Schema] = {
@@ -131,6 +144,21 @@ PARAMS: dict[str, Schema] = {
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
+    "GetPlan": record(
+        {
+            "plan": whole(1), "arm": TEXT, "state": one_of(*RowState), "after": TEXT, "limit": whole(1, PAGE_MOST),
+        },
+        ("plan",),
+    ),
+    "ListPlans": record(
+        {
+            "state": one_of(*PlanState), "kind": one_of(*PlanKind), "user": TEXT, "before": whole(1),
+            "limit": whole(1, PLANS_MOST),
+        }
+    ),
+    "SteerPlan": record(
+        {"plan": whole(1), "action": one_of(*Action), "reason": TEXT, "digest": TEXT}, ("plan", "action")
+    ),
     "SimFault": record(
         {
             "fault": one_of(*FAULTS), "for_ms": whole(0, LONGEST_MS), "delay_ms": whole(0, LONGEST_MS),
@@ -206,6 +234,9 @@ RESULTS: dict[str, Schema] = {
             "recipe": record({"name": NAME, "version": whole(1), "digest": TEXT}, ("name", "version")),
         }
     ),
+    "GetPlan": _PLAN,
+    "ListPlans": record({"plans": listed(MAPPING), "more": FLAG}, ("plans", "more")),
+    "SteerPlan": record({"plan": whole(1), "state": one_of(*PlanState)}, ("plan", "state")),
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",

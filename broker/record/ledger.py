@@ -236,6 +236,8 @@ class Ledger:
         below = event_topic(name)
         prev, session.heads[below] = session.heads.get(below, 0), state.seq
         at_us = self.clock.now_us()
+        if of is not None and of.terms is not None:
+            plan, until_us = of.terms.plan, of.terms.until_us
         event = Event(
             arm=state.arm, epoch=self.epoch, seq=state.seq, prev=prev, rev=rev, at_us=at_us, cause=cause, stage=stage,
             by=by, event=name, request_id=request_id, notification=self._bodies.notification(name, at_us, by, mode),

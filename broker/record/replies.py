@@ -77,7 +77,7 @@ def refusal(
 def from_outcome(outcome: bytes, method: str) -> Reply:
     """The reply in a remembered outcome (JSON bytes of `encode_reply`)."""
     document: dict[str, Any] = msgspec.json.decode(outcome)
-    message = reply_message(method)
+    message = None if document["arm"].startswith("@") else reply_message(method)
 
     def value(name: str) -> Message | dict[str, Any] | None:
         found = document.get(name)
@@ -214,6 +214,8 @@ class Replies:
 
     def deliver(self, session: ArmSession, job: ChangeJob, reply: Reply, *, settled: bool) -> None:
         """Store the latest outcome of a change and give it to everybody who waits for it."""
+        if job.told is not None:
+            job.told(reply)
         waiters, job.waiters = job.waiters, []
         if job.replied is None and waiters:
             job.replied = reply.stage

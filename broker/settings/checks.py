@@ -29,6 +29,8 @@ from limits.stack.joints import QUANTITIES
 LARGEST_RESERVE_MIB = 65_536
 MOST_RATE = 1_000_000
 IDENTITIES = ("server-acl", "none")
+MOST_ROWS = 10_000
+"""The highest rate of rows of plans."""
 QUEUE_MOST = 10_000
 CLIENT_ID_MOST = 128
 AGE_MOST_US = 365 * 86_400_000_000
@@ -58,6 +60,7 @@ def setting_faults(settings: Settings) -> Iterator[Fault]:
         text = f"store.reserve_mib: {settings.store.reserve_mib} is not between 0 and {LARGEST_RESERVE_MIB}"
         yield Fault(("store", "reserve_mib"), text)
     yield from _default_faults(settings)
+    yield from _fleet_faults(settings)
     yield from _arm_faults(settings)
     yield from _rename_faults(settings)
     yield from group_faults(settings)
@@ -101,6 +104,12 @@ def _rate_faults(settings: Settings) -> Iterator[Fault]:
             yield Fault((*path, "rate"), f"{where}.rate: {rate:g} is not between 0 (without bound) and {MOST_RATE:,}")
         if burst is not None and not 1 <= burst <= MOST_RATE:
             yield Fault((*path, "burst"), f"{where}.burst: {burst:g} is not between 1 and {MOST_RATE:,}")
+
+
+def _fleet_faults(settings: Settings) -> Iterator[Fault]:
+    rate = settings.fleet.rate
+    if not 1 <= rate <= MOST_ROWS:
+        yield Fault(("fleet", "rate"), f"fleet.rate: {rate} is not between 1 and {MOST_ROWS:,}")
 
 
 def _metrics_faults(settings: Settings) -> Iterator[Fault]:

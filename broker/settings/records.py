@@ -175,6 +175,12 @@ class ArmDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return duration_us("arm_defaults.idle_for", self.idle_for)
 
 
+class FleetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Work on many arms at once: `rate` is the number of rows a second that begin while other requests come."""
+
+    rate: int = 100
+
+
 class ArmChecks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Checks of one arm: `loosest` is the loosest DynamicLimitsCheckMode that a request may ask for."""
 
@@ -228,6 +234,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     traces: TracesSettings = TracesSettings()
     policy: PolicySettings = PolicySettings()
     arm_defaults: ArmDefaults = ArmDefaults()
+    fleet: FleetSettings = FleetSettings()
     arm: tuple[ArmSettings, ...] = ()
 
     @property

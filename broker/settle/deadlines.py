@@ -35,7 +35,7 @@ class Deadlines:
 
     def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""
-        if job.phase is Phase.DONE or not job.waiters:
+        if job.phase is Phase.DONE or not job.awaited:
             return
         if session.may_be_with_arm(job):
             text = f"{session.arm} gave no answer yet; ask again with the same id, or wait for its event"

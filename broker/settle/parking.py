@@ -65,7 +65,7 @@ class Parking:
             return
         self.place(session, job, obstacle)
         self._ledger.update_change(job, _parked_as(job))
-        if job.waiters:
+        if job.awaited:
             reply = self._replies.change_reply(
                 session, job, ok=True, stage=Stage.STORED, final=False, warnings=obstacle.warnings
             )

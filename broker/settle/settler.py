@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -52,12 +53,12 @@ class Settler:
         self, *, ledger: Ledger, replies: Replies, documents: Documents,
         queues: Queues, loop: asyncio.AbstractEventLoop, pending_max_age_us: int, idle_for_s: float = 2.0,
     ) -> None:  # fmt: skip
-        self._ledger, self._replies = ledger, replies
-        self._documents, self._queues = documents, queues
-        self.policing = Policing(ledger.clock)
-        self._returns = Returns(ledger)
+        self._ledger, self._replies, self._documents, self._queues = ledger, replies, documents, queues
+        self.policing, self._returns = Policing(ledger.clock), Returns(ledger)
         self.overriding = Overriding(ledger, self._returns, loop)
         self.unsettled: dict[int, ChangeJob] = {}
+        self.accepted: Callable[[ArmSession, ChangeJob], None] | None = None
+        """Hears of every change that is accepted, where somebody has to know."""
         self._batch: Batch | None = None
         self._accepted: list[tuple[ArmSession, ChangeJob]] = []
         """What was accepted with `_batch`."""
@@ -146,6 +147,8 @@ class Settler:
         self._ledger.audit(
             at=job.at_us, request=job.request_id, arm=session.arm, method=job.method, rev=job.rev, decision="accepted"
         )
+        if self.accepted is not None:
+            self.accepted(session, job)
 
     def _remember(
         self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, waits: Park | None

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+LEAST_S = 0.001
+"""The shortest wait: what is left of less may be an error of the sum alone."""
+
 
 @dataclass(slots=True)
 class Bucket:
@@ -26,4 +29,4 @@ class Bucket:
     @property
     def wait_s(self) -> float:
         """How long it takes until there is one."""
-        return max(0.0, (1.0 - self.level) / self.rate)
+        return max(LEAST_S, (1.0 - self.level) / self.rate)

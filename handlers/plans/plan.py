@@ -93,9 +93,12 @@ def digest_of(method: str, params: object, arms: tuple[str, ...], options: objec
     return sha256(said).hexdigest()[:DIGEST_DIGITS]
 
 
+_WAITS, _SKIPPED = Row(""), Row("", RowState.SKIPPED, final=True)
+
+
 @dataclass(slots=True, eq=False)
 class Plan:
-    """One plan with its rows; an arm without a row waits."""
+    """One plan with its rows; an arm without a row waits, and is skipped once none begins any more."""
 
     n: int
     place: int
@@ -114,10 +117,16 @@ class Plan:
 
     def recount(self) -> None:
         """Count the rows as they stand."""
-        self.counts = Counter({RowState.WAITING: len(self.asked.arms) - len(self.rows)})
+        absent = len(self.asked.arms) - len(self.rows)
+        self.counts = Counter({self._absent.state: absent})
         self.counts.update(row.state for row in self.rows.values())
-        self.finals = sum(row.final for row in self.rows.values())
+        self.finals = sum(row.final for row in self.rows.values()) + absent * self._absent.final
         self.under_way = sum(row.under_way for row in self.rows.values())
+
+    @property
+    def _absent(self) -> Row:
+        """What stands for an arm without a row."""
+        return _SKIPPED if self.progress.state in (PlanState.ENDED, PlanState.REVERSING) else _WAITS
 
     @property
     def state(self) -> PlanState:
@@ -136,7 +145,7 @@ class Plan:
 
     def row(self, arm: str) -> Row:
         """The row of an arm; one that is not kept yet if it waits."""
-        return self.rows.get(arm) or Row(arm)
+        return self.rows.get(arm) or msgspec.structs.replace(self._absent, arm=arm)
 
     def in_order(self) -> Iterator[Row]:
         """All rows in the order of their arms."""
@@ -145,11 +154,10 @@ class Plan:
 
     def change(self, row: Row, **now: Any) -> Row:
         """Put a row, with some of its fields anew, in the place of the one of its arm."""
-        before = self.rows.get(row.arm)
-        self.counts[before.state if before is not None else RowState.WAITING] -= 1
-        if before is not None:
-            self.finals -= before.final
-            self.under_way -= before.under_way
+        before = self.rows.get(row.arm, self._absent)
+        self.counts[before.state] -= 1
+        self.finals -= before.final
+        self.under_way -= before.under_way
         row = msgspec.structs.replace(row, **now)
         self.rows[row.arm] = row
         self.counts[row.state] += 1

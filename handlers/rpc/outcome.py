@@ -201,6 +201,39 @@ class RecipeDeletion(msgspec.Struct, frozen=True, gc=False):
 
 RecipeOrder = RecipePut | RecipeDeletion
 """Orders about the recipes of the service."""
+
+
+class PlanQuery(msgspec.Struct, frozen=True, gc=False):
+    """Read a plan with rows in a state ("" = any) after an arm, in the order of these; or the row of one arm."""
+
+    plan: int
+    arm: str
+    state: str
+    after: str
+    limit: int
+
+
+class PlansQuery(msgspec.Struct, frozen=True, gc=False):
+    """Read plans with numbers below one, newest first; empty texts stand for any."""
+
+    state: str
+    kind: str
+    user: str
+    before: int
+    limit: int
+
+
+class SteerOrder(msgspec.Struct, frozen=True, gc=False):
+    """Do something with a plan; a `digest` has to be its own."""
+
+    plan: int
+    action: str
+    reason: str
+    digest: str
+
+
+PlanOrder = PlanQuery | PlansQuery | SteerOrder
+"""Orders about plans, not about an arm."""
 AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
 """Orders about who may change the arm."""
 Outcome = (
@@ -225,6 +258,7 @@ Outcome = (
     | AccessOrder
     | RecipeOrder
     | RecipeDraft
+    | PlanOrder
 )
 Change = Proposal | BatchProposal | Restoration
 """Outcomes that change values."""

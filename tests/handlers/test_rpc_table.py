@@ -33,7 +33,8 @@ OWN = [
 ]  # fmt: skip
 QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
-OF_FLEET = [*QUESTIONS, *RECIPES]
+PLANS = ["GetPlan", "ListPlans", "SteerPlan"]
+OF_FLEET = [*QUESTIONS, *RECIPES, *PLANS]
 """Methods that no single arm can be asked for."""
 HELD = [
     "GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits",
@@ -47,8 +48,17 @@ CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
     "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe", "ApplyRecipe",
+    "SteerPlan",
 }  # fmt: skip
-UNGUARDED = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SimFault", "PutRecipe", "DeleteRecipe"}
+UNGUARDED = {
+    "ControlConfigurationTopic",
+    "ControlModeTopic",
+    "Unsubscribe",
+    "SimFault",
+    "PutRecipe",
+    "DeleteRecipe",
+    "SteerPlan",
+}
 """Writes that nobody's lock and no authority keeps back."""
 DEGREES = {
     "SetToolConfiguration", "GetToolConfiguration", "ResetToolConfiguration",
@@ -114,7 +124,7 @@ def test_what_a_method_may_be_sent_to_is_pinned() -> None:
     of = {name: rpc.address for name, rpc in RPC_TABLE.items()}
     assert {name for name, address in of.items() if Address.ROWS in address} == ROW_BY_ROW
     assert {name for name, address in of.items() if Address.GROUP in address} == {*QUESTIONS}
-    assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents", *RECIPES}
+    assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents", *RECIPES, *PLANS}
     assert {name for name, address in of.items() if Address.ARM not in address} == {*OF_FLEET}
 
 

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from handlers.plans.plan import Asked, Plan, Progress, digest_of
 from handlers.plans.rollout import OnFailure, Spec, WaveState
 from handlers.plans.rows import Row, RowState
@@ -29,6 +31,19 @@ def test_a_plan_counts_its_rows_as_they_change() -> None:
     counted = one.counts.copy()
     one.recount()
     assert (+one.counts, one.finals, one.under_way) == (+counted, 2, 0)
+
+
+@pytest.mark.parametrize("state", [PlanState.ENDED, PlanState.REVERSING])
+def test_what_has_not_begun_is_skipped_once_nothing_begins(state: PlanState) -> None:
+    one = plan()
+    one.change(one.row("r11"), state=RowState.APPLIED, final=True)
+    one.progress.state = state
+    one.recount()
+    assert one.tally.shown() == {"total": 3, "applied": 1, "skipped": 2}
+    assert one.tally.final
+    assert one.row("r12") == Row("r12", RowState.SKIPPED, final=True)
+    one.change(one.row("r12"), state=RowState.REFUSED, final=False)
+    assert (one.tally.shown(), one.tally.open) == ({"total": 3, "applied": 1, "refused": 1, "skipped": 1}, 1)
 
 
 def test_rows_stand_in_the_order_of_their_arms() -> None:

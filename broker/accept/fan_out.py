@@ -1,0 +1,92 @@
+"""A request to a group becomes a plan."""
+
+from broker.accept.arrival import Arrival
+from broker.plans.asked import params_bytes
+from broker.plans.live import Asker
+from broker.plans.plans import Plans
+from broker.settings import Group, Settings
+from broker.store.rows import RequestRow
+from broker.topics import Topics
+from handlers.plans.plan import Asked, digest_of
+from handlers.plans.states import PlanKind
+from handlers.rpc.row import Rpc
+from handlers.state.refusals import NOTHING_CHANGED
+from schema.envelope import Away, GroupOptions, When
+from schema.errors import BrokerError
+
+ARMS_MOST, AT_ONCE_MOST = 10_000, 256
+"""Arms of a plan, and of one that is done with all of them or with none."""
+NAMED_MOST = 8
+ONLY_ALL = frozenset({"ConfirmPending", "DiscardPending"})
+"""Methods whose revisions are those of one arm: a group takes them with `all` alone."""
+_DEFAULTS = GroupOptions()
+_MILLI = 1_000
+
+
+class FanOut:
+    """Makes plans of requests to groups."""
+
+    def __init__(self, plans: Plans, settings: Settings, topics: Topics) -> None:
+        self._plans, self._topics = plans, topics
+        self.follow(settings)
+
+    def follow(self, settings: Settings) -> None:
+        """Decide by these settings from now on."""
+        self._proven = settings.mqtt.identity == "server-acl"
+
+    def begin(self, arrival: Arrival, rpc: Rpc, group: Group, expires_us: int, row: RequestRow | None) -> None:
+        """Let a plan begin; `row` is that of the request, None of a dry run.
+
+        Raises:
+            BrokerError: unknown_arm, unsupported_option, busy.
+        """
+        options = arrival.envelope.group or _DEFAULTS
+        arms = members(group, options)
+        if options.all_or_nothing and len(arms) > AT_ONCE_MOST:
+            text = f"group.all_or_nothing: {len(arms)} arms, at most {AT_ONCE_MOST} change at once"
+            raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+        if rpc.name in ONLY_ALL and isinstance(arrival.params, dict) and "rev" in arrival.params:
+            text = f"params.rev: {rpc.name} of a group takes all: true; revisions are those of one arm"
+            raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+        asked = self._asked(arrival, rpc, group, arms, options, expires_us)
+        asker = Asker(arrival.address(self._topics), arrival.envelope.wait, tuple(arrival.warnings))
+        self._plans.begin(asked, asker, row)
+
+    def _asked(
+        self, arrival: Arrival, rpc: Rpc, group: Group, arms: tuple[str, ...], options: GroupOptions, expires_us: int
+    ) -> Asked:
+        topic, envelope = arrival.topic, arrival.envelope
+        until_us = envelope.until_us or 0
+        if envelope.valid_for_ms is not None:
+            until_us = arrival.at_us + envelope.valid_for_ms * _MILLI
+        params = params_bytes(arrival.params)
+        said = {
+            "all_or_nothing": options.all_or_nothing, "away": Away(options.away).name.lower(),
+            "parallel": options.parallel, "until": until_us, "when": When(envelope.when).name.lower(),
+        }  # fmt: skip
+        return Asked(
+            kind=PlanKind.GROUP, target=group.address, method=rpc.name, params=params, arms=arms, user=topic.user,
+            conn=topic.conn, proven=self._proven, id=arrival.id, reason=envelope.reason, unit=envelope.unit,
+            at_us=arrival.at_us, expires_us=expires_us, until_us=until_us, when_idle=envelope.when is When.IDLE,
+            ttl_ms=envelope.ttl_ms or 0, all_or_nothing=options.all_or_nothing, away=options.away,
+            parallel=options.parallel, digest=digest_of(rpc.name, params.decode(), arms, said),
+            trace=arrival.message.trace,
+        )  # fmt: skip
+
+
+def members(group: Group, options: GroupOptions) -> tuple[str, ...]:
+    """The arms of a request, by id.
+
+    Raises:
+        BrokerError: unknown_arm: one that is named is no member; unsupported_option: they are too many.
+    """
+    strangers = [arm for arm in options.only if arm not in group.members]
+    if strangers:
+        more = f" and {len(strangers) - NAMED_MOST} more" if len(strangers) > NAMED_MOST else ""
+        text = f"group.only: no member of {group.address}: {', '.join(strangers[:NAMED_MOST])}{more}"
+        raise BrokerError("unknown_arm", f"{text}. {NOTHING_CHANGED}")
+    arms = tuple(sorted(options.only)) if options.only else group.arms
+    if len(arms) > ARMS_MOST:
+        text = f"{group.address} has {len(arms)} arms, a plan at most {ARMS_MOST}: name some in group.only"
+        raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+    return arms

@@ -1,0 +1,61 @@
+"""A plan at work: what this run keeps of it beside what is stored."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.arms.jobs import Address
+from broker.timers import Timer
+from handlers.plans.plan import Plan
+from handlers.plans.rows import Row
+from handlers.rpc.row import Rpc
+from handlers.rpc_table import MAY_TIGHTEN
+from schema.envelope import RequestEnvelope, Wait, Warned
+from schema.messages import Message
+
+
+@dataclass(slots=True, eq=False)
+class Asker:
+    """Who gets the first reply of a plan."""
+
+    address: Address
+    wait: Wait = Wait.APPLIED
+    warnings: tuple[Warned, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    """One plan that is not settled; `params` and `envelope` are those of its rows."""
+
+    plan: Plan
+    rpc: Rpc
+    params: Message | dict[str, Any]
+    envelope: RequestEnvelope
+    asker: Asker | None = None
+    """None: whoever asked has the reply, or waits no longer."""
+    ahead: deque[str] = field(default_factory=deque)
+    """Arms whose rows are looked at, begin or are taken back next."""
+    looked: dict[str, Row] = field(default_factory=dict)
+    """What would come of each row, as the check found it."""
+    tightens: dict[str, bool] = field(default_factory=dict)
+    """Whether each row tightens, as the check found it."""
+    full_since: dict[str, float] = field(default_factory=dict)
+    """Since when rows wait for room in the queue of their arm."""
+    put_off: deque[tuple[float, str]] = field(default_factory=deque)
+    """When such rows are looked at again."""
+    timers: list[Timer] = field(default_factory=list)
+    recovered: bool = False
+    """Found by this start."""
+    only_tighter: bool = False
+    """It is so old that only rows that tighten still begin."""
+
+    @property
+    def dry(self) -> bool:
+        """Whether it is only checked, and not kept."""
+        return self.plan.n == 0
+
+    @property
+    def urgent(self) -> bool:
+        """Whether its next row tightens, as far as is known."""
+        may = self.rpc.name in MAY_TIGHTEN
+        return bool(self.ahead) and self.tightens.get(self.ahead[0], may)

@@ -1,0 +1,104 @@
+"""SteerPlan: people pause a plan, let it go on, end it, take it back."""
+
+from collections.abc import Callable
+
+from broker.plans.book import PlanBook
+from broker.plans.live import Live
+from broker.record.ledger import Ledger
+from handlers.plans.plan import Plan
+from handlers.plans.states import Action, PlanState, allowed, moved
+from handlers.rpc.outcome import Answer, SteerOrder
+from handlers.rpc.request import Request
+from handlers.state.refusals import NOTHING_CHANGED
+from schema.envelope import Author, Stage
+from schema.errors import BrokerError
+
+DAY_US = 86_400_000_000
+REVERSED_WITHIN_US = 7 * DAY_US
+"""How long after its end a plan may be taken back."""
+
+
+class Steering:
+    """Carries out SteerPlan.
+
+    Args:
+        ledger: what is written.
+        book: the plans.
+        may_write: whether a user may write to an arm.
+    """
+
+    def __init__(self, ledger: Ledger, book: PlanBook, may_write: Callable[[str, str], bool]) -> None:
+        self._ledger, self._book, self._may_write = ledger, book, may_write
+        self.approval: Callable[[Live, SteerOrder, Request], None] = _nobody_approves
+        """Approves or rejects a proposal for the sender of a request, or raises BrokerError."""
+        self.reverse: Callable[[Live, Author, str], None] | None = None
+        """Begins to take a plan back, for somebody, for a reason."""
+        self.resumed: Callable[[Live], None] = lambda _: None
+        """What is done when a plan goes on."""
+
+    def carry_out(self, order: SteerOrder, request: Request) -> Answer:
+        """Do it, and the answer.
+
+        Raises:
+            BrokerError: unknown_plan, revision_conflict, not_permitted, unsupported_option.
+        """
+        live = self._book.find(order.plan)
+        plan, action = live.plan, Action(order.action)
+        self._check(plan, action, order)
+        if action in (Action.APPROVE, Action.REJECT):
+            self.approval(live, order, request)
+        else:
+            self._check_right(plan, request)
+            if action is Action.REVERSE:
+                self._reverse(live, order, request)
+            else:
+                self._book.move(live, action, request.author, said=_said(action, request), reason=order.reason)
+                if action is Action.RESUME:
+                    self.resumed(live)
+        self._ledger.audit(
+            at=request.at_us, user=request.user, conn=request.conn, plan=plan.n, decision=action.value, id=request.id,
+            reason=order.reason,
+        )  # fmt: skip
+        return Answer({"plan": plan.n, "state": plan.state.value}, Stage.STORED)
+
+    def _check(self, plan: Plan, action: Action, order: SteerOrder) -> None:
+        """Refuse what a plan in its state does not take, and what is meant for another content."""
+        if moved(plan.state, action) is None:
+            takes = ", ".join(allowed(plan.state))
+            text = f"plan {plan.n} is {plan.state.value}, which takes {takes}, not {action.value}"
+            raise BrokerError("revision_conflict", f"params.action: {text}. {NOTHING_CHANGED}")
+        if order.digest and order.digest != plan.asked.digest:
+            text = f"params.digest: {order.digest[:64]} is not that of plan {plan.n}, {plan.asked.digest}"
+            raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+
+    def _check_right(self, plan: Plan, request: Request) -> None:
+        if request.user == plan.asked.user:
+            return
+        barred = next((arm for arm in plan.asked.arms if not self._may_write(request.user, arm)), None)
+        if barred is not None:
+            text = f"user {request.user} may not steer plan {plan.n} of {plan.asked.user}: it has no right to write to"
+            raise BrokerError("not_permitted", f"{text} {barred}. {NOTHING_CHANGED}")
+
+    def _reverse(self, live: Live, order: SteerOrder, request: Request) -> None:
+        plan, now_us = live.plan, self._ledger.clock.now_us()
+        if self.reverse is None:
+            raise BrokerError(
+                "unimplemented", f"reverse is described, and not served by this version. {NOTHING_CHANGED}"
+            )
+        if not (live.rpc.item or live.rpc.name in ("ApplyConfig", "ApplyRecipe")):
+            text = f"params.action: {live.rpc.name} changes no item, it cannot be taken back"
+            raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+        if plan.state is PlanState.ENDED and now_us - plan.progress.ended_at_us > REVERSED_WITHIN_US:
+            text = f"params.action: plan {plan.n} ended more than 7 days ago"
+            raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+        self.reverse(live, request.author, order.reason)
+
+
+def _said(action: Action, request: Request) -> str:
+    """Why a plan is where somebody put it."""
+    return "" if action is Action.RESUME else f"{action.value} by {request.user}/{request.conn}"
+
+
+def _nobody_approves(live: Live, order: SteerOrder, _request: Request) -> None:
+    text = f"{order.action} of plan {live.plan.n}: proposals are described, and not served by this version"
+    raise BrokerError("unimplemented", f"{text}. {NOTHING_CHANGED}")
