@@ -103,6 +103,7 @@ class Orders:
             case ArmOrder():
                 before = session.serial
                 self._confirm_arm(session, request.author)
+                self._recipes.took(session, None)
                 self._overriding.discard(session, request.author, asked_by(request))
                 self._administration.changed(
                     session, AdminEvent.ARM_CONFIRMED, request.author, before, session.serial, asked_by(request)

@@ -69,6 +69,36 @@ async def test_the_example_of_the_protocol(connect: ClientMaker, arm: str, codec
 
 
 @pytest.mark.parametrize("codec", CODECS)
+async def test_the_values_of_a_recipe_are_set_and_one_for_another_model_is_refused(
+    connect: ClientMaker, arm: str, codec: str
+) -> None:
+    client = await connect(f"evt/{arm}/#", f"state/{arm}/config", codec=codec)
+    made = await put(client, f"apply-{codec}", models=["gen3_7dof"])
+    told = {name: made[name] for name in ("name", "version", "digest")}
+    reply = await client.change(arm, "ApplyRecipe", {"recipe": made["name"], "version": 1}, id="31")
+    assert (reply["stage"], reply["final"], reply["rev"]) == ("applied", True, 2)
+    paths = ("twist_linear_soft_limit/CARTESIAN_JOYSTICK", "tool_configuration", "payload_information")
+    assert reply["result"] == {"items": dict.fromkeys(paths, "applied"), "recipe": told}
+    event = await client.document(f"evt/{arm}/config/CONFIG_APPLIED", lambda each: each["rev"] == 2)
+    assert event["details"] == reply["result"]
+    document = await client.document(f"state/{arm}/config", lambda each: "recipe" in each)
+    assert {name: document["recipe"][name] for name in told} == told
+    assert document["recipe"]["drift"] == []
+    diff = (await client.change(arm, "Diff", {"to": {"recipe": made["name"]}}))["result"]
+    assert (diff["same"], diff["count"]) == (True, 0)
+    again = await client.change(arm, "ApplyRecipe", {"recipe": made["name"], "version": 1}, id="31")
+    assert (again["duplicate"], again["in_force"], again["result"]) == (True, True, reply["result"])
+    await put(client, f"weld-6-{codec}", models=["gen3_6dof"])
+    refused = await client.call(arm, "ApplyRecipe", {"recipe": f"weld-6-{codec}"}, id="33")
+    assert (refused["error"]["kind"], refused["error"]["name"], refused["error"]["message"]) == (
+        "not_applicable", "UNSUPPORTED_ROBOT_CONFIGURATION",
+        f"recipe weld-6-{codec}@1 is for gen3_6dof, {arm} is gen3_7dof. Nothing was changed.",
+    )  # fmt: skip
+    unknown = await client.call(arm, "ApplyRecipe", {"recipe": "nowhere"})
+    assert (unknown["error"]["kind"], unknown["error"]["retry"]) == ("unknown_recipe", "never")
+
+
+@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(
     ("params", "kind"),
     [
