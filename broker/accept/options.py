@@ -10,7 +10,7 @@ from schema.envelope import When
 from schema.errors import BrokerError
 from schema.features import FEATURES
 
-ENDLESS = frozenset({"ApplyConfig"})
+ENDLESS = frozenset({"ApplyConfig", "ApplyRecipe"})
 """Methods whose changes cannot have an end yet."""
 
 

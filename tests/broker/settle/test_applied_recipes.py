@@ -199,3 +199,50 @@ def test_the_last_recipe_and_its_provenance_are_there_after_a_start(tmp_path: Pa
             assert (await blamed(plant))["payload_information"] == f"weld@{version}"
 
     run(whole)
+
+
+def test_another_arm_under_the_name_had_no_recipe(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with Plant(tmp_path) as plant:
+            await put(plant, items=ITEMS)
+            await apply(plant)
+            await plant.fault("r1", "swap_serial", for_ms=1_000)
+            await plant.document("state/r1/presence", lambda one: one["state"] == "held")
+            assert plant.session().state.applied is not None
+            await plant.turn(5.0)
+            after = len(plant.link.published)
+            assert (await plant.call("r1", "ConfirmArm"))["ok"]
+            await config(plant, lambda each: "recipe" not in each, after)
+        async with Plant(tmp_path) as plant:
+            assert plant.session().state.applied is None
+            assert (await ask(plant, "ListRecipes"))["recipes"][0]["arms"] == 0
+
+    run(whole)
+
+
+def test_ruling_52_a_recipe_of_an_arm_is_of_what_lies_below_its_overrides(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        limit = {**MODE, TWIST: 0.3}
+        await plant.call("r1", "SetTwistLinearSoftLimit", limit)
+        await plant.call("r1", "SetTwistLinearSoftLimit", {**limit, TWIST: 0.1}, valid_for_ms=600_000)
+        for source, value in (
+            ({"arm": "r1"}, 0.3), ({"arm": "r1", "view": "reported"}, 0.1), ({"arm": "r1", "view": "desired"}, 0.1),
+        ):  # fmt: skip
+            await plant.call("@all", "PutRecipe", {"name": "from", "from": source})
+            items = (await ask(plant, "GetRecipe", name="from"))["items"]
+            assert items[TWIST]["CARTESIAN_JOYSTICK"] == value, source
+
+    play(tmp_path, scenario)
+
+
+def test_an_override_of_a_value_is_drift_until_its_end(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await put(plant, items=ITEMS)
+        await apply(plant)
+        await plant.call("r1", "SetTwistLinearSoftLimit", {**MODE, TWIST: 0.1}, valid_for_ms=5_000)
+        await config(plant, has("weld@1", [PATH]))
+        after = len(plant.link.published)
+        await plant.turn(6.0)
+        await config(plant, has("weld@1", []), after)
+
+    play(tmp_path, scenario)
