@@ -190,16 +190,14 @@ def orders_of(
     access: Access,
     settler: Settler,
     reconciler: Reconciler,
-    sessions: Mapping[str, ArmSession],
-    decision: Decision,
+    comparisons: Comparisons,
     recipes: RecipeBook,
 ) -> Orders:
     """What carries out what handlers order of the shell."""
     return Orders(
         ledger, ledger.notices, authorities=access.authorities, parking=settler.parking,
         confirm_arm=reconciler.confirm_arm, administration=access.administration, overriding=settler.overriding,
-        recipes=recipes,
-        comparisons=Comparisons(sessions, PastValues(ledger.store), decision.grant),
+        recipes=recipes, comparisons=comparisons,
     )  # fmt: skip
 
 
@@ -255,7 +253,7 @@ def acceptance_of(
     loaded: Loaded,
     fleet_events: FleetEvents,
     recipes: RecipeBook,
-    questions: FleetQuestions,
+    tasks: asyncio.TaskGroup,
     sessions: dict[str, ArmSession],
     settings: Settings,
     topics: Topics,
@@ -263,13 +261,15 @@ def acceptance_of(
     """Stage 1."""
     acks = Acks(intake)
     decision = Decision(ledger.store.reserve, settings, settler.policing)
+    comparisons = Comparisons(sessions, PastValues(ledger.store), decision.grant)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
-    orders = orders_of(ledger, access, settler, reconciler, sessions, decision, recipes)
+    orders = orders_of(ledger, access, settler, reconciler, comparisons, recipes)
     plans = plans_of(ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders)
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders, notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
-        fleet_events=fleet_events, plans=plans, questions=questions,
+        fleet_events=fleet_events, plans=plans,
+        questions=FleetQuestions(sessions, ledger.store, comparisons, recipes.shelf, tasks),
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

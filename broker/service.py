@@ -8,7 +8,6 @@ from functools import partial
 import structlog
 
 from broker import recovery
-from broker.accept.fleet_questions import FleetQuestions
 from broker.announcer import Announcer
 from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages
@@ -153,7 +152,7 @@ class Service:
         return acceptance_of(
             self._intake, self._ledger, self._replies, self._settler, self._queues, self._presence, self._access,
             self._reconciler, self._loaded, self.fleet_events, self.recipes,
-            FleetQuestions(self.sessions, self._store, self._tasks), self.sessions, self._settings, self._topics,
+            self._tasks, self.sessions, self._settings, self._topics,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the worker of the queues

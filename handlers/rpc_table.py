@@ -106,7 +106,7 @@ _EXPLICIT = (
     Rpc("CheckCommand",                READ,  None,                   None,                 command_check.check_command,          "Put one command through a limiter; nothing is relayed", unit="rad"),
     Rpc("GetHistory",                  READ,  None,                   None,                 queries.get_history,                  "Read the changes of the arm, newest first"),
     Rpc("GetEvents",                   READ,  None,                   None,                 queries.get_events,                   "Read the events of the arm again, oldest first", address=FLEET),
-    Rpc("Diff",                        READ,  None,                   None,                 compare.diff,                         "Tell what two sources of values say differently: arms, revisions, recipes, values of the request"),
+    Rpc("Diff",                        READ,  None,                   None,                 compare.diff,                         "Tell what two sources of values say differently: arms, revisions, recipes, values of the request", address=Address.ARM | Address.GROUP),
     Rpc("Blame",                       READ,  None,                   None,                 compare.blame,                        "Tell who set each value that is in force, and with which change"),
     Rpc("FindArms",                    READ,  None,                   None,                 find_arms.find_arms,                  "Find the arms of a group by what is known of them", address=Address.GROUP),
     Rpc("GetFleetHistory",             READ,  None,                   None,                 history.get_fleet_history,            "Read the changes of the arms of a group, newest first", address=Address.GROUP),

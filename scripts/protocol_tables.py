@@ -242,8 +242,8 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`{events, first_seq, head_seq, more, missing}`, oldest first; `missing: [{first, last}]` names what was damaged and cannot be told",
     ),
     "Diff": (
-        "`from?` (what the arm reports)`, to, items?` (paths); a source is `{arm?, view?}`, `{arm?, rev}`, `{recipe, version?}` or `{items}`",
-        "`{same, count, differences: [{path, from, to, direction}], only_from, only_to}`",
+        "`from?` (what the arm reports)`, to, items?` (paths); a source is `{arm?, view?}`, `{arm?, rev}`, `{recipe, version?}` or `{items}`; to a group `after?, limit?` (100, at most 500) more",
+        "`{same, count, differences: [{path, from, to, direction}], only_from, only_to}`; of a group `{rows: [{arm, same, count, paths} | {arm, kind, message}], counts: {same, differ, failed}, more}`: the first 8 paths, `counts` of all its arms",
     ),
     "Blame": (
         "`items?` (paths)",

@@ -37,7 +37,7 @@ from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
-from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, PlanOrder, Proposal
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, DiffQuery, Outcome, PlanOrder, Proposal
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
@@ -216,8 +216,8 @@ class Acceptor:
         if self._settler.policing.policy is not None:
             self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
         outcome = rpc.decide(stream.state, request)
-        if isinstance(outcome, FindQuery | FleetHistoryQuery):
-            self.questions.ask(group, outcome, partial(self._told, arrival))
+        if isinstance(outcome, FindQuery | FleetHistoryQuery | DiffQuery):
+            self.questions.ask(group, request, outcome, partial(self._told, arrival))
             return True
         if isinstance(outcome, PlanOrder):
             self._done(arrival, stream, self._plans.carry_out(request, outcome))

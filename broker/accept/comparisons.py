@@ -17,6 +17,7 @@ from handlers.rpc.rights import Grant, check_read
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import Stamp
+from handlers.state.recipes import Shelf
 from schema.arms import Slot
 from schema.codecs.items_form import VALUE_SLOTS
 from schema.errors import BrokerError
@@ -54,6 +55,18 @@ class Comparisons:
         base = self._side(session, request, query.base, query, "params.from")
         target = self._side(session, request, query.target, query, "params.to")
         return compare(base, target, query.slots, session.state.resolution_rad)
+
+    def check(self, request: Request, query: DiffQuery, shelf: Shelf) -> None:
+        """Refuse a comparison with what is not there, whatever arm it is of.
+
+        Raises:
+            BrokerError: unknown_arm, not_permitted, unknown_recipe.
+        """
+        for source, path in ((query.base, "params.from"), (query.target, "params.to")):
+            if isinstance(source, RecipeSource):
+                of_source(shelf, source)
+            elif not isinstance(source, LiteralSource) and source.arm:
+                self._named(request, source.arm, path)
 
     def values(self, request: Request, source: ViewSource | RevisionSource, path: str) -> Mapping[Slot, Message]:
         """The values of a named arm, as it is or was.

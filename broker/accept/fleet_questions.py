@@ -1,12 +1,14 @@
 """Questions about many arms: answered piece by piece, beside all other requests."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
 import structlog
 
+from broker.accept.comparisons import Comparisons
 from broker.arms.arm_session import ArmSession
 from broker.publish.contents import seen
 from broker.record.fleet_history import FleetHistory
@@ -14,9 +16,12 @@ from broker.settings import EVERYBODY, Group
 from broker.settle.slices import Slices
 from broker.store.errors import RowDamagedError
 from broker.store.store import Store
+from handlers.compare.comparison import comparison_row
 from handlers.fleet.find_arms import matches, row
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
-from handlers.rpc.outcome import Answer
+from handlers.rpc.outcome import Answer, DiffQuery
+from handlers.rpc.request import Request
+from handlers.state.recipes import Shelf
 from schema.errors import BrokerError
 
 log = structlog.get_logger()
@@ -27,10 +32,35 @@ PIECE = 16
 """Arms that are looked at without a turn of the event loop."""
 PAGE_BYTES = 58_000
 """Most bytes of the rows of one page: it stays under 60 KiB with the reply around it."""
-FleetQuery = FindQuery | FleetHistoryQuery
+FleetQuery = FindQuery | FleetHistoryQuery | DiffQuery
+WORDS_MOST = 200
+"""Characters of why an arm could not be compared."""
 Give = Callable[[Answer | BrokerError], None]
 """Takes the answer to a question, or why there is none."""
 _encode = msgspec.json.Encoder().encode
+
+
+class _Page:
+    """The rows of one answer: those of arms above an id, as many as there is room for."""
+
+    def __init__(self, limit: int, after: str) -> None:
+        self._limit, self._after, self._size = limit, after, 0
+        self.rows: list[dict[str, Any]] = []
+        self.more = False
+
+    def takes(self, arm: str) -> bool:
+        """Whether the row of an arm is told, if there is room for it."""
+        if self.more or arm <= self._after:
+            return False
+        self.more = len(self.rows) == self._limit
+        return not self.more
+
+    def add(self, told: dict[str, Any]) -> None:
+        """Tell a row, unless it makes the page too large."""
+        self._size += len(_encode(told))
+        self.more = bool(self.rows and self._size > PAGE_BYTES)
+        if not self.more:
+            self.rows.append(told)
 
 
 class FleetQuestions:
@@ -39,20 +69,31 @@ class FleetQuestions:
     Args:
         sessions: the arms.
         store: what was.
+        comparisons: compares one arm.
+        shelf: the recipes.
         tasks: where the work on a question runs.
     """
 
-    def __init__(self, sessions: Mapping[str, ArmSession], store: Store, tasks: asyncio.TaskGroup) -> None:
-        self._sessions, self._store, self._tasks = sessions, store, tasks
+    def __init__(
+        self,
+        sessions: Mapping[str, ArmSession],
+        store: Store,
+        comparisons: Comparisons,
+        shelf: Shelf,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._sessions, self._store, self._comparisons, self._shelf = sessions, store, comparisons, shelf
+        self._tasks = tasks
         self._slices = Slices(asyncio.get_running_loop())
         self._slices.served = True
         self._running: dict[asyncio.Task[None], Give] = {}
-        self._works: dict[type[FleetQuery], Callable[[Group, Any], Coroutine[None, None, Answer]]] = {
+        self._works: dict[type[FleetQuery], Callable[[Group, Request, Any], Coroutine[None, None, Answer]]] = {
             FindQuery: self._find,
             FleetHistoryQuery: self._history,
+            DiffQuery: self._diff,
         }
 
-    def ask(self, group: Group, query: FleetQuery, give: Give) -> None:
+    def ask(self, group: Group, request: Request, query: FleetQuery, give: Give) -> None:
         """Begin to answer a question.
 
         Raises:
@@ -60,7 +101,7 @@ class FleetQuestions:
         """
         if len(self._running) >= AT_ONCE:
             raise BrokerError("busy", f"{AT_ONCE} questions about many arms are being answered; send it again as it is")
-        task = self._tasks.create_task(self._answer(group, query, give))
+        task = self._tasks.create_task(self._answer(group, request, query, give))
         self._running[task] = give
         task.add_done_callback(self._running.pop)
 
@@ -70,9 +111,9 @@ class FleetQuestions:
             task.cancel()
             give(BrokerError("shutting_down", "the service is ending; send the same request again"))
 
-    async def _answer(self, group: Group, query: FleetQuery, give: Give) -> None:
+    async def _answer(self, group: Group, request: Request, query: FleetQuery, give: Give) -> None:
         try:
-            give(await self._works[type(query)](group, query))
+            give(await self._works[type(query)](group, request, query))
         except BrokerError as error:
             give(error)
         except RowDamagedError as error:
@@ -81,29 +122,46 @@ class FleetQuestions:
             log.exception("question_failed")
             give(BrokerError("internal", "the service failed on this request"))
 
-    async def _find(self, group: Group, query: FindQuery) -> Answer:
+    async def _find(self, group: Group, _request: Request, query: FindQuery) -> Answer:
         """The arms for which everything holds, each as it is when it is looked at."""
-        rows: list[dict[str, Any]] = []
-        count = size = 0
-        more = False
+        page, count = _Page(query.limit, query.after), 0
+        async with aclosing(self._arms(group)) as arms:
+            async for session in arms:
+                if matches(query, found := seen(session)):
+                    count += 1
+                    if page.takes(session.arm):
+                        page.add(row(query, found))
+        return Answer({"arms": page.rows, "count": count, "more": page.more})
+
+    async def _diff(self, group: Group, request: Request, query: DiffQuery) -> Answer:
+        """What each arm has otherwise; all are counted."""
+        self._comparisons.check(request, query, self._shelf)
+        page, counts = _Page(query.limit, query.after), dict.fromkeys(("same", "differ", "failed"), 0)
+        async with aclosing(self._arms(group)) as arms:
+            async for session in arms:
+                told = self._compared(session, request, query)
+                counts["failed" if "kind" in told else "same" if told["same"] else "differ"] += 1
+                if page.takes(session.arm):
+                    page.add(told)
+        return Answer({"rows": page.rows, "counts": counts, "more": page.more})
+
+    def _compared(self, session: ArmSession, request: Request, query: DiffQuery) -> dict[str, Any]:
+        """The row of an arm, or why there is none."""
+        try:
+            return comparison_row(session.arm, self._comparisons.compared(session, request, query))
+        except (BrokerError, RowDamagedError) as error:
+            kind = error.kind if isinstance(error, BrokerError) else "internal"
+            return {"arm": session.arm, "kind": kind, "message": str(error)[:WORDS_MOST]}
+
+    async def _arms(self, group: Group) -> AsyncGenerator[ArmSession, None]:
+        """The arms of a group in order of id, some of them in each slice."""
         for first in range(0, len(group.arms), PIECE):
             async with self._slices:
                 for session in map(self._sessions.get, group.arms[first : first + PIECE]):
-                    if session is None:
-                        continue
-                    if not matches(query, found := seen(session)):
-                        continue
-                    count += 1
-                    if session.arm <= query.after or more:
-                        continue
-                    told = row(query, found)
-                    size += len(_encode(told))
-                    more = len(rows) == query.limit or bool(rows and size > PAGE_BYTES)
-                    if not more:
-                        rows.append(told)
-        return Answer({"arms": rows, "count": count, "more": more})
+                    if session is not None:
+                        yield session
 
-    async def _history(self, group: Group, query: FleetHistoryQuery) -> Answer:
+    async def _history(self, group: Group, _request: Request, query: FleetHistoryQuery) -> Answer:
         """The changes of the arms of a group; of all there ever were, where it is that of all."""
         page = FleetHistory(self._store, query, None if group.name == EVERYBODY else group.members)
         pieces = page.pieces()

@@ -21,6 +21,7 @@ from broker.asyncapi.shapes import (
 )
 from handlers.fleet.find_arms import FOUND_MOST, PRESENCES
 from handlers.fleet.values import OPERATORS, VIEWS
+from handlers.methods.compare import ROWS_MOST
 from handlers.methods.overrides import DIRECTIONS
 from handlers.methods.plans import PAGE_MOST, PLANS_MOST
 from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
@@ -76,6 +77,15 @@ _PLAN = record(
     ("plan", "kind", "state", "counts", "rows", "more"),
 )  # fmt: skip
 
+_DIFF = record(
+    {
+        "same": FLAG, "count": whole(), "differences": listed(MAPPING), "only_from": listed(TEXT),
+        "only_to": listed(TEXT),
+    },
+    ("same", "count", "differences", "only_from", "only_to"),
+)  # fmt: skip
+_DIFF_OF_GROUP = record({"rows": listed(MAPPING), "counts": mapped(whole()), "more": FLAG}, ("rows", "counts", "more"))
+
 PARAMS: dict[str, Schema] = {
     "Explain": record({"quantity": one_of(*QUANTITIES), "joint": TEXT, "mode": _MODE}),
     "CheckTrajectory": record(
@@ -92,7 +102,9 @@ PARAMS: dict[str, Schema] = {
         {"after_rev": whole(), "before_rev": whole(), "item": ref(ITEM), "limit": whole(1, HISTORY_MOST)}
     ),
     "GetEvents": record({"after_seq": whole(), "limit": whole(1, EVENTS_MOST)}),
-    "Diff": record({"from": _SOURCE, "to": _SOURCE, "items": _PATHS}, ("to",)),
+    "Diff": record(
+        {"from": _SOURCE, "to": _SOURCE, "items": _PATHS, "after": TEXT, "limit": whole(1, ROWS_MOST)}, ("to",)
+    ),
     "Blame": record({"items": _PATHS}),
     "PutRecipe": record(
         {
@@ -195,13 +207,7 @@ RESULTS: dict[str, Schema] = {
         },
         ("events", "first_seq", "head_seq", "more"),
     ),
-    "Diff": record(
-        {
-            "same": FLAG, "count": whole(), "differences": listed(MAPPING), "only_from": listed(TEXT),
-            "only_to": listed(TEXT),
-        },
-        ("same", "count", "differences", "only_from", "only_to"),
-    ),
+    "Diff": either(_DIFF, _DIFF_OF_GROUP),
     "Blame": record({"values": listed(MAPPING)}, ("values",)),
     "PutRecipe": record(
         {"name": NAME, "version": whole(1), "digest": TEXT, "unchanged": FLAG},

@@ -106,11 +106,16 @@ class EventsQuery(msgspec.Struct, frozen=True, gc=False):
 
 
 class DiffQuery(msgspec.Struct, frozen=True, gc=False):
-    """Compare the values of two sources; `slots` None: all."""
+    """Compare the values of two sources; `slots` None: all.
+
+    Of a group: arm by arm; those with an id above `after` are told, `limit` at most.
+    """
 
     base: Source
     target: Source
     slots: frozenset[Slot] | None
+    after: str = ""
+    limit: int = 0
 
 
 class BlameQuery(msgspec.Struct, frozen=True, gc=False):

@@ -242,3 +242,47 @@ def test_nothing_is_told_before_the_first_change(tmp_path: Path) -> None:
         assert await changes(plant) == {"changes": [], "cursor": "000000000001", "more": False}
 
     play_cell(tmp_path, scenario)
+
+
+def test_a_group_is_compared_arm_by_arm(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for arm in ("r11", "r12"):
+            await plant.call(arm, SET, twist(0.2))
+
+        async def compared(**params: Any) -> Any:
+            return (await plant.call("@cell-4", "Diff", params))["result"]
+
+        items = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+        assert await compared(to={"items": items}) == {
+            "rows": [
+                {"arm": "r11", "same": True, "count": 0, "paths": []},
+                {"arm": "r12", "same": True, "count": 0, "paths": []},
+                {"arm": "r13", "same": False, "count": 1, "paths": [PATH]},
+            ],
+            "counts": {"same": 2, "differ": 1, "failed": 0},
+            "more": False,
+        }
+        page = await compared(to={"arm": "r13"}, after="r11", limit=1)
+        assert ([each["arm"] for each in page["rows"]], page["more"]) == (["r12"], True)
+        assert page["counts"] == {"same": 1, "differ": 2, "failed": 0}
+        past = await compared(**{"from": {"rev": 1}, "to": {"rev": 2}})
+        assert past["counts"] == {"same": 0, "differ": 2, "failed": 1}
+        failed = past["rows"][2]
+        assert (failed["arm"], failed["kind"]) == ("r13", "out_of_limits")
+        assert failed["message"].startswith("params.to.rev")
+
+    play_cell(tmp_path, scenario)
+
+
+def test_a_comparison_of_a_group_with_nothing_that_is_there_is_refused(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        async def kind(address: str = "@cell-4", **params: Any) -> str:
+            return str((await plant.call(address, "Diff", params))["error"]["kind"])
+
+        assert await kind(to={"recipe": "weld"}) == "unknown_recipe"
+        assert await kind(to={"arm": "r99"}) == "unknown_arm"
+        assert await kind(**{"from": {"arm": "r99"}, "to": {}}) == "unknown_arm"
+        assert await kind(to={}, limit=501) == "out_of_limits"
+        assert await kind("r11", to={}, limit=5) == "unknown_field"
+
+    play_cell(tmp_path, scenario)
