@@ -276,13 +276,13 @@ def test_a_group_is_compared_arm_by_arm(tmp_path: Path) -> None:
 
 def test_a_comparison_of_a_group_with_nothing_that_is_there_is_refused(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
-        async def kind(address: str = "@cell-4", **params: Any) -> str:
+        async def kind(params: dict[str, Any], address: str = "@cell-4") -> str:
             return str((await plant.call(address, "Diff", params))["error"]["kind"])
 
-        assert await kind(to={"recipe": "weld"}) == "unknown_recipe"
-        assert await kind(to={"arm": "r99"}) == "unknown_arm"
-        assert await kind(**{"from": {"arm": "r99"}, "to": {}}) == "unknown_arm"
-        assert await kind(to={}, limit=501) == "out_of_limits"
-        assert await kind("r11", to={}, limit=5) == "unknown_field"
+        assert await kind({"to": {"recipe": "weld"}}) == "unknown_recipe"
+        assert await kind({"to": {"arm": "r99"}}) == "unknown_arm"
+        assert await kind({"from": {"arm": "r99"}, "to": {}}) == "unknown_arm"
+        assert await kind({"to": {}, "limit": 501}) == "out_of_limits"
+        assert await kind({"to": {}, "limit": 5}, "r11") == "unknown_field"
 
     play_cell(tmp_path, scenario)
