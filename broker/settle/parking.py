@@ -1,5 +1,7 @@
 """Pending changes outside the queue: those whose arm cannot take them, and those that wait for somebody's decision."""
 
+from functools import partial
+
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
@@ -178,7 +180,7 @@ class Parking:
                 conn=by.connection, decision="confirmed",
             )  # fmt: skip
             self._go_on(session, job)
-        self._ledger.after_commit(lambda: self._queues.kick(session))
+        self._ledger.after_commit(partial(self._kick, session))
 
     def release(self, session: ArmSession) -> None:
         """The arm is there, ready and read: what waits for it goes on, tightenings first, and is decided again."""
@@ -203,7 +205,10 @@ class Parking:
         """A parked change goes on if nothing stands in its way any more."""
         if job.parked and self._obstacles.of(session, job) is None:
             self._go_on(session, job, first=True)
-            self._ledger.after_commit(lambda: self._queues.kick(session))
+            self._ledger.after_commit(partial(self._kick, session))
+
+    def _kick(self, session: ArmSession) -> None:
+        self._queues.kick(session)
 
     def _go_on(self, session: ArmSession, job: ChangeJob, *, first: bool = False) -> None:
         """Move a change into the queue: to its end, or before what has not begun."""

@@ -1,12 +1,17 @@
 """The queues of the arms: one FIFO each, a task only while there is work."""
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
+from broker.settle.starts import AT_ONCE, Starts
 from broker.settle.turns import Turns
+
+FEW = 32
+"""So many accepted changes begin at once, where none waits for its turn."""
 
 
 class Worker(Protocol):
@@ -39,6 +44,9 @@ class Queues:
         self._idle = asyncio.Event()
         self._idle.set()
         self.turns = Turns()
+        """Of what has a task."""
+        self.starts = Starts(self.kick, self._fail)
+        """Of what may need none."""
         self._ending = False
 
     def serve(self, worker: Worker) -> None:
@@ -53,30 +61,54 @@ class Queues:
             session.jobs.append(job)
         self.kick(session)
 
-    def kick(self, session: ArmSession) -> None:
-        """See to it that the queue of an arm runs."""
+    def begin(self, accepted: Sequence[tuple[ArmSession, ChangeJob]]) -> None:
+        """Let the queues of changes run whose first commit stands: of many bit by bit, by turns of their users."""
+        if len(accepted) > FEW or self.starts.lanes:
+            self.starts.put_all(accepted)
+            return
+        for session, _ in accepted:
+            self.kick(session)
+
+    def kick(self, session: ArmSession, last: ChangeJob | None = None) -> int:
+        """See to it that the queue of an arm runs: as far as `last`, where what is behind it has turns of its own.
+
+        How many of its jobs were carried out.
+        """
         if session.arm in self._running or session.resting or session.running or self._worker is None:
-            return
-        self._run_now(session, self._worker)
-        if not session.jobs or _uncommitted(session.jobs[0]):
-            return
-        if self._ending and not _has_changes(session):
-            return
+            return 0
+        if last is not None and last not in session.jobs:
+            return 0
+        before = len(session.jobs)
+        if self._run_now(session, self._worker, last) or not session.jobs:
+            return before - len(session.jobs)
+        if _uncommitted(session.jobs[0]) or (self._ending and not _has_changes(session)):
+            return before - len(session.jobs)
         session.running = True
         self._idle.clear()
         task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
         self._running[session.arm] = task
         self._busy[session.arm] = session
+        return before - len(session.jobs)
 
-    def _run_now(self, session: ArmSession, worker: Worker) -> None:
-        """Do what needs no waiting at the front of a queue."""
+    def _run_now(self, session: ArmSession, worker: Worker, last: ChangeJob | None) -> bool:
+        """Do what needs no waiting at the front of a queue, for a while; whether what is left has its turn later."""
         session.running = True
+        left = AT_ONCE
         try:
             while session.jobs:
                 job = session.jobs[0]
-                if not isinstance(job, ChangeJob) or not worker.settle_now(session, job):
-                    return
+                if not isinstance(job, ChangeJob):
+                    return False
+                if not left:
+                    self.starts.put((last or job).author.user, session, last)
+                    return True
+                if not worker.settle_now(session, job):
+                    return False
                 session.jobs.remove(job)
+                left -= 1
+                if job is last:
+                    return bool(session.jobs) and isinstance(session.jobs[0], ChangeJob)
+            return False
         finally:
             session.running = False
 
@@ -103,8 +135,8 @@ class Queues:
 
     @property
     def running(self) -> bool:
-        """Whether the queue of any arm runs."""
-        return bool(self._running)
+        """Whether the queue of any arm runs, or is about to."""
+        return bool(self._running) or bool(self.starts.lanes)
 
     def waiting_for_arms(self, user: str) -> int:
         """How many changes of a user wait because an arm has not answered yet."""
@@ -117,6 +149,7 @@ class Queues:
 
     async def idle(self) -> None:
         """Wait until no queue runs."""
+        await self.starts.passed()
         await self._idle.wait()
 
     def end_with_changes(self) -> None:
@@ -133,6 +166,10 @@ class Queues:
         self._worker = None
         for task in self._running.values():
             task.cancel()
+
+    def _fail(self, error: Exception) -> None:
+        """What had its turn failed: nobody knows what of it counts, and the run ends."""
+        self._tasks.create_task(_raised(error), name="a turn that failed")
 
     async def _run(self, session: ArmSession, worker: Worker) -> None:
         try:
@@ -163,6 +200,10 @@ class Queues:
             await self.turns.take(job.author.user if isinstance(job, ChangeJob) else "")
         finally:
             session.running = True
+
+
+async def _raised(error: Exception) -> None:
+    raise error
 
 
 def _uncommitted(job: Job) -> bool:

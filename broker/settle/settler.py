@@ -181,8 +181,7 @@ class Settler:
         for session, job in accepted:
             job.committed, job.stored_s = True, stored_s
             self.deadlines.start(session, job)
-        for session, _ in accepted:
-            self._queues.kick(session)
+        self._queues.begin(accepted)
 
     def wait(self, session: ArmSession, job: ChangeJob, waiter: Waiter) -> None:
         """A repeat of an unsettled request waits for the same reply, by its own `wait`.
