@@ -116,14 +116,17 @@ async def one_commit(plant: Plant) -> AsyncIterator[None]:
     """What is accepted in the block is committed together: a commit before it lasts as long."""
     gate = threading.Event()
     plant.store._writer._thread.submit(gate.wait)
-    plant.send("other", "SetGravityVector", {"z": -9.8}, user="c")
-    await plant.turn()
     try:
+        await accepted(plant, "c", plant.send("other", "SetGravityVector", {"z": -9.8}, user="c"))
         yield
     finally:
-        for _ in range(10):
-            await plant.turn()
         gate.set()
+
+
+async def accepted(plant: Plant, user: str, request_id: str) -> None:
+    """Wait until a request is decided, and its row waits for its commit."""
+    while plant.store.known_uncommitted((user, "c", request_id)) is None:
+        await plant.turn()
 
 
 @pytest.mark.parametrize("arms", [ARMS, ARMS[:1]])
@@ -137,9 +140,8 @@ def test_a_change_of_another_user_does_not_wait_for_all_that_was_accepted(
         async with one_commit(plant):
             for number in range(many):
                 plant.send(arms[number % len(arms)], SET, value(0.1 + number / 1000), user="a", id=f"a{number}")
-            for _ in range(10):
-                await plant.turn()
-            plant.send("other", SET, value(0.25), user="b", id="b")
+            await accepted(plant, "a", f"a{many - 1}")
+            await accepted(plant, "b", plant.send("other", SET, value(0.25), user="b", id="b"))
         await plant.reply("b", user="b")
         await plant.turn(5.0)
         order = [each.topic.split("/")[1] for each in plant.link.published if each.topic.startswith("evt/")]
@@ -155,6 +157,7 @@ def test_changes_of_one_arm_keep_their_order_whoever_asked(tmp_path: Path) -> No
         async with one_commit(plant):
             for number in range(120):
                 plant.send("r0", SET, value(0.1 + number / 1000), user="ab"[number % 7 == 0], id=f"{number}")
+            await accepted(plant, "a", "118")
         await plant.turn(5.0)
         revs = [event["rev"] for event in plant.events("r0")]
         assert len(revs) == 120
