@@ -203,7 +203,8 @@ def _fault_of(piece: Any, place: KeyPath) -> Fault | None:
             return Fault(("items", *place), told, text)
         if told == _dotted(place[:1]):  # the item, or one of its modes
             item = ITEMS.get(str(place[0]))
-            place = place[: 2 if item is not None and item.modes and not isinstance(place[1], int) else 1]
+            of_mode = item is not None and bool(item.modes) and any(isinstance(one, str) for one in place[1:2])
+            place = place[: 2 if of_mode else 1]
         return Fault(("items", *place), _dotted(place), text)
     return None
 

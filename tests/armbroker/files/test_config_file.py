@@ -3,6 +3,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from armbroker.files.config_file import ARM, FILE_MOST, RECIPE, ConfigFile, FaultyFileError, read_file, text_of
 from schema.codecs.items_form import VALUE_SLOTS
@@ -117,6 +119,7 @@ def test_all_faults_are_told_at_once_with_line_and_key(tmp_path: Path) -> None:
         ("x.toml", f'note = "{"x" * 1001}"', "note: a text of at most 1000 characters"),
         ("x.toml", "note = 3", "note: a text"),
         ("x.toml", "[items]\ntwist_linear_soft_limit = [1, 2]", ":2: items.twist_linear_soft_limit: a list is given"),
+        ("x.json", '{"items": {"twist_linear_soft_limit": null}}', "items.twist_linear_soft_limit: null is given"),
         ("x.toml", "[items.gravity_vector]\nx = 1979-05-27", ":2: items.gravity_vector.x: a value of another kind"),
         ("x.toml", "[items.gravity_vector]\nw = 1", ":2: items.gravity_vector.w: GravityVector has no such field"),
         ("x.json", "{", ":1: Expecting property name"),
@@ -160,3 +163,33 @@ def test_the_schema_takes_what_is_written_and_refuses_what_is_not_read() -> None
         written | {"items": {"joint_safety": {"joints": {"j1": {"k_velocity": 1}}}}},
     ):
         assert list(check.iter_errors(wrong)), wrong
+
+
+WORDS = st.sampled_from(
+    ["armbroker", "kind", "name", "models", "note", "items", "recipe", "weld", "gravity_vector", "x", "joint_safety",
+     "joints", "twist_linear_soft_limit", "CARTESIAN_JOYSTICK", "j.1", "k_velocity", "joint_limits", "max_jerk", ""]
+)  # fmt: skip
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=3)
+TREES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=15
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(items=TREES, more=st.dictionaries(WORDS, TREES, max_size=3))
+def test_whatever_a_file_holds_is_read_or_told_with_its_line(tmp_path: Path, items: object, more: object) -> None:
+    document = {"armbroker": 1, "kind": "arm", "name": "r12", "items": items} | dict(more)  # type: ignore[call-overload]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document, indent=1))
+    try:
+        found = read_file(path)
+    except FaultyFileError as error:
+        for line in str(error).splitlines():
+            assert line.startswith(f"{path}:"), line
+    else:
+        assert read_file_again(path, found) == found
+
+
+def read_file_again(path: Path, file: ConfigFile) -> ConfigFile:
+    path.write_text(text_of(file, "json"))
+    return read_file(path)

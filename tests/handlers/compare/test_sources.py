@@ -1,6 +1,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from handlers.compare.sources import read_slots, read_source
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
@@ -83,3 +85,23 @@ def test_paths_are_those_of_the_params() -> None:
     for items in (None, [], "gravity_vector", ["gravity"], ["control_mode"], [3]):
         with pytest.raises(BrokerError, match=r"^params\.items"):
             read_slots({"items": items})
+
+
+WORDS = st.sampled_from(
+    ["arm", "view", "rev", "recipe", "version", "items", "reported", "r12", "gravity_vector", "twist_linear_soft_limit",
+     "CARTESIAN_JOYSTICK", "joint_safety", "joints", "control_mode", "x", ""]
+)  # fmt: skip
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=3) | st.binary(max_size=3)
+DOCUMENTS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12
+)
+
+
+@given(DOCUMENTS)
+def test_whatever_comes_is_a_source_or_a_refusal(document: Any) -> None:
+    told = "params.to"
+    try:
+        assert isinstance(read_source(document, told), ViewSource | RevisionSource | RecipeSource | LiteralSource)
+    except BrokerError as refused:
+        told = refused.message
+    assert told.startswith("params.to")

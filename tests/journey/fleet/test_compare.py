@@ -75,6 +75,21 @@ async def test_a_recipe_is_compared_in_what_it_names(connect: ClientMaker, arm: 
 
 
 @pytest.mark.parametrize("codec", CODECS)
+async def test_a_batch_is_one_revision_to_diff_and_blame(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(codec=codec)
+    items = {"payload_information": {"payload_mass": 2.1}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    rev = (await client.change(arm, "ApplyConfig", {"items": items}, id="batch", reason="tool 7"))["rev"]
+    await twist(client, arm, 0.1)
+    found = await result(client, arm, "Diff", from_={"rev": rev - 1}, to={"rev": rev})
+    assert [one["path"] for one in found["differences"]] == ["payload_information", PATH]
+    assert found["differences"][1]["to"] == 0.2
+    mass, limit = (await result(client, arm, "Blame", items=["payload_information", PATH]))["values"]
+    assert (mass["rev"], mass["method"], mass["reason"]) == (rev, "ApplyConfig", "tool 7")
+    assert mass["request_id"] == f"{client.user}/{client.conn}/batch"
+    assert (limit["rev"], limit["method"]) == (rev + 1, TWIST)
+
+
+@pytest.mark.parametrize("codec", CODECS)
 async def test_a_value_tells_who_set_it(connect: ClientMaker, arm: str, codec: str) -> None:
     client = await connect(codec=codec)
     (before,) = (await result(client, arm, "Blame", items=[PATH]))["values"]

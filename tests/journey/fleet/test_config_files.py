@@ -81,6 +81,51 @@ async def test_an_export_twice_gives_the_same_bytes(
     assert (await shell("diff", f"out/{one}.toml", f"out/{one}.json")).code == OK
 
 
+async def test_what_is_exported_of_one_arm_is_imported_into_another(
+    shell: Shell, arms: Any, connect: ClientMaker
+) -> None:
+    client, (one, two) = await connect(), (next(arms), next(arms))
+    await twist(client, one, 0.2)
+    await client.change(one, "SetPayloadInformation", {"payload_mass": 1.5})
+    assert (await shell("export", one, "--out", ".")).code == OK
+    differing = await shell("diff", f"{one}.toml", two)
+    assert differing.code == REFUSED, differing
+    assert f"{PATH}: 0.2 -> 0.5 (loosening)" in differing.out
+    assert "payload_information: " in differing.out
+    assert "only in" not in differing.out
+    dry = await shell("import", f"{one}.toml", "--to", two, "--dry-run")
+    assert dry.code == OK, dry
+    assert PATH in dry.out
+    assert (await shell("diff", f"{one}.toml", two)).code == REFUSED
+    done = await shell("import", f"{one}.toml", "--to", two, "--reason", "as the other")
+    assert done.code == OK, done
+    assert f"{PATH} applied" in done.out
+    same = await shell("diff", f"{one}.toml", two)
+    assert (same.code, same.out) == (OK, "the same\n")
+    assert (await shell("diff", one, two)).code == OK
+    (entry,) = (await client.call(two, "Blame", {"items": [PATH]}))["result"]["values"]
+    assert (entry["method"], entry["reason"]) == ("ApplyConfig", "as the other")
+
+
+async def test_what_the_service_refuses_ends_the_import(
+    shell: Shell, arm: str, connect: ClientMaker, tmp_path: Path
+) -> None:
+    client = await connect()
+    head = 'armbroker = 1\nkind = "arm"\nname = "a"\n'
+    (tmp_path / "fast.toml").write_text(head + "[items.twist_linear_soft_limit]\nCARTESIAN_JOYSTICK = 9\n")
+    (tmp_path / "slow.toml").write_text(head + "[items.twist_linear_soft_limit]\nCARTESIAN_JOYSTICK = 0.1\n")
+    (tmp_path / "other.toml").write_text(head.replace('"a"', '"a"\nmodels = ["gen3_lite"]')
+                                         + "[items.twist_linear_soft_limit]\nCARTESIAN_JOYSTICK = 0.1\n")  # fmt: skip
+    ended = await shell("import", "fast.toml", "slow.toml", "--to", arm)
+    assert ended.code == REFUSED
+    assert "out_of_limits" in ended.out
+    assert "1 more of the files were not sent" in ended.err
+    other = await shell("import", "slow.toml", "other.toml", "--to", arm)
+    assert other.code == REFUSED
+    assert "is for gen3_lite" in other.err
+    assert (await client.call(arm, "GetHistory"))["result"]["changes"] == []
+
+
 async def test_a_revision_is_compared_with_now(shell: Shell, arm: str, connect: ClientMaker) -> None:
     client = await connect()
     rev = await twist(client, arm, 0.2)
@@ -113,6 +158,8 @@ async def test_recipes_go_into_files_and_back(start_service: Any, connect: Clien
     found = await shell("diff", "recipe:weld@1", "recipe:weld@2")
     assert (found.code, found.out) == (REFUSED, f"{PATH}: 0.2 -> 0.15 (tightening)\n")
     assert (await shell("diff", "recipe:weld", "r1")).code == REFUSED
+    assert (await shell("import", "recipes/weld.toml", "--to", "r1")).code == OK
+    assert (await shell("diff", "recipe:weld", "r1")).code == OK
     missing = await shell("diff", "recipe:weld@9", "r1")
     assert missing.code == REFUSED
     assert "unknown_recipe" in missing.err
