@@ -45,6 +45,12 @@ async def _fill(folder: Path, seed: float) -> Path:
         await user.call("r1", "HoldArm", {"reason": "work"})
         await user.call("r3", "SetAuthority", {"authority": "observe"})
         await user.call("r2", "ControlConfigurationTopic", {})
+        for mass in (1.0, 2.0):
+            items = {"payload_information": {"payload_mass": mass}}
+            await user.call("@all", "PutRecipe", {"name": "weld", "items": items})
+        await user.call("r1", "ApplyRecipe", {"recipe": "weld", "version": 1})
+        await user.call("@all", "DeleteRecipe", {"name": "weld"})
+        await user.call("@all", "PutRecipe", {"name": "glue", "items": {"gravity_vector": {"z": -9.81}}})
         await user.call("r2", "SimFault", {"fault": "offline"})
         await stage.monitor.until(
             lambda told: told.topic == "state/r2/presence" and told.document["state"] == "offline"

@@ -20,6 +20,7 @@ from typing import Any
 import structlog
 
 from broker.store.errors import RowDamagedError, StoreError
+from broker.store.meta_keys import RECIPE_FLOOR
 from broker.store.rows import Damage, Loaded
 from broker.store.store import FILE, Store
 from tests.campaigns.defects import DEFECTS, VARIABLE
@@ -117,6 +118,11 @@ def _trusted(table: str, cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
     return [tuple(row[at] for at in kept) for row in cursor]
 
 
+def _given_numbers(loaded: Loaded) -> list[int]:
+    """Numbers that the version of a new recipe is above, of the one that has the highest."""
+    return [int(loaded.meta.get(RECIPE_FLOOR, "0")), *(row.version for row in loaded.recipes)]
+
+
 class Judge:
     """Compares what a flipped store gives with the truth."""
 
@@ -141,14 +147,17 @@ class Judge:
         self._rows("open change", true.open_changes, loaded.open_changes, held)
         self._arms(loaded, held)
         self._told_or_same("handle", true.handles, loaded.handles, got)
+        self._told_or_same("recipe", true.recipes, loaded.recipes, got)
         self._told_or_same("open request", true.open_requests, loaded.open_requests, got)
         self._told_or_same("principal", list(true.principals.items()), list(loaded.principals.items()), got)
         self._expect(len(set(loaded.principals.values())) == len(loaded.principals), "two principals have one number")
         heads = {row.arm: json.loads(row.heads) for row in loaded.arms}
         for row in true.arms:
             self._expect(heads.get(row.arm) == json.loads(row.heads), f"heads {heads}")
+        numbers = [max(_given_numbers(one)) for one in (loaded, true)]
+        self._expect(numbers[0] >= numbers[1], f"the versions of recipes go back to {numbers[0]}")
         for key, value in loaded.meta.items():
-            if not key.startswith(HELD):
+            if not key.startswith(HELD) and key != RECIPE_FLOOR:
                 self._expect(true.meta.get(key) == value, f"{key} is {value}")
         for key in true.meta.keys() - loaded.meta.keys():
             self._expect(got.told, f"{key} is lost without a word")
