@@ -1,10 +1,13 @@
 """PutRecipe, GetRecipe, ListRecipes, DeleteRecipe: form, versions, bounds, pages."""
 
+import contextlib
 import hashlib
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from handlers.methods import recipes
 from handlers.rpc.outcome import Answer, RecipeDeletion, RecipeDraft, RecipePut
@@ -251,3 +254,55 @@ def test_a_page_ends_where_it_would_be_too_long() -> None:
         names += [one["name"] for one in told["recipes"]]
         more, after = told["more"], names[-1]
     assert names == [f"weld-{number:03}" for number in range(200)]
+
+
+_WORDS = [
+    "name",
+    "items",
+    "from",
+    "models",
+    "note",
+    "if_version",
+    "arm",
+    "view",
+    "rev",
+    "recipe",
+    "version",
+    "weld",
+    "limit",
+    "after",
+    "gravity_vector",
+    "twist_linear_soft_limit",
+    "CARTESIAN_JOYSTICK",
+    "joint_safety",
+    "joints",
+    "x",
+    "values",
+    "joint_limits",
+    "max_velocity",
+    "joint_parameters",
+    "parameters",
+    "tool_configuration",
+    "tool_transform",
+]
+_TEXTS = st.text(max_size=5) | st.sampled_from(_WORDS)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.dictionaries(_TEXTS, _JSON, max_size=6), st.sampled_from(sorted(FULL)), _JSON)
+def test_whatever_params_hold_they_are_taken_or_refused_by_kind(
+    params: dict[str, Any], key: str, value: object
+) -> None:
+    state = fleet()
+    put(state)
+    methods = (recipes.put_recipe, recipes.get_recipe, recipes.list_recipes, recipes.delete_recipe)
+    for method in methods:
+        for given_params in (params, FULL | params, FULL | {key: value}):
+            with contextlib.suppress(BrokerError):
+                method(state, request("x", given_params))
+    assert state.recipes.names == ["weld"]
