@@ -11,7 +11,7 @@ from broker.arms.batch_job import old_outcomes, unpack_batch, unpack_values
 from broker.blobs import unpack
 from broker.clock import Clock
 from broker.settings import Settings, SettingsError, load
-from broker.settings.policy_file import ReadPolicy, compiled, groups_of, policy_doubts, read_policy, service_faults
+from broker.settings.policy_file import compiled, groups_of, policy_doubts, read_policy, service_faults
 from broker.store.past_changes import past_changes
 from broker.store.rows import PastChange, Terms
 from broker.store.store import FILE, UNREADABLE
@@ -44,7 +44,9 @@ class _Found(NamedTuple):
 def checked(file: Path, config: Path | None) -> Exit:
     """Say everything that is wrong with a file, and what is hardly meant."""
     try:
-        read, settings = _read(file), None if config is None else load(config)
+        read, settings = read_policy(file), None if config is None else load(config)
+        if settings is not None and (faults := list(service_faults(read, settings.mqtt.identity))):
+            raise read.places.error(faults)
     except SettingsError as error:
         return _wrong(error)
     if settings is not None:
@@ -60,7 +62,7 @@ def replayed(file: Path, store: Path | None, config: Path | None, days: int) -> 
     if store is None and config is None:
         return _wrong(SettingsError("--store DIR or --config FLEET is needed"))
     try:
-        read, settings = _read(file), Settings() if config is None else load(config)
+        read, settings = read_policy(file), Settings() if config is None else load(config)
     except SettingsError as error:
         return _wrong(error)
     if config is None and any(rule.groups is not None for rule in read.written.rule):
@@ -84,13 +86,6 @@ def replayed(file: Path, store: Path | None, config: Path | None, days: int) -> 
         f"{counts.total()} changes of {days} days: {', '.join(f'{n} {word}' for word, n in told.items())}\n"
     )
     return Exit.REFUSED if counts["proposal"] or counts["refused"] else Exit.OK
-
-
-def _read(file: Path) -> ReadPolicy:
-    read = read_policy(file)
-    if faults := list(service_faults(read)):
-        raise read.places.error(faults)
-    return read
 
 
 def _counts(change: PastChange) -> bool:

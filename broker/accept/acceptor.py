@@ -32,6 +32,7 @@ from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
 from broker.settings import Settings
+from broker.settle.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
@@ -153,7 +154,10 @@ class Acceptor:
 
     def _decide_or_refuse(self, arrival: Arrival) -> None:
         try:
-            self._decide(arrival)
+            try:
+                self._decide(arrival)
+            except NeedsSecondError as second:
+                self._propose(arrival, second)
         except BrokerError as error:
             self._refuse(arrival, error)
         except Exception:
@@ -196,6 +200,19 @@ class Acceptor:
         else:
             self._order(arrival, session, request, outcome)
 
+    def _propose(self, arrival: Arrival, second: NeedsSecondError) -> None:
+        """Let a request to one arm wait for a second person.
+
+        Raises:
+            BrokerError: it may not, or there is no room.
+        """
+        state, outcome = self._sessions[arrival.topic.arm].state, second.outcome
+        check_waiting(arrival, self._settings, self._users, state, outcome)
+        if isinstance(outcome, Proposal | Restoration):
+            check_age(arrival, outcome)
+        self._fan_out.propose(arrival, second, self._request_row(arrival))
+        self._audit(arrival, decision="proposed")
+
     def _was_for_group(self, arrival: Arrival) -> bool:
         """Whether a request is for a group; then the same checks, and its one answer, or a row for each of its arms.
 
@@ -210,6 +227,9 @@ class Acceptor:
         rpc, group = self.groups.admit(arrival)
         if Address.ROWS in rpc.address:
             row = None if arrival.envelope.dry_run else self._request_row(arrival)
+            if row is not None and self._settler.policing.policy is not None:
+                sessions = (self._sessions[arm].state for arm in group.arms if arm in self._sessions)
+                self._settler.policing.count_group(rpc, request_of(arrival, self._settings), sessions)
             self._fan_out.begin(arrival, rpc, group, expires_us, row)
             return True
         stream, request = self._fleet_events.stream, request_of(arrival, self._settings)

@@ -59,6 +59,7 @@ class Decision:
         *,
         checked_only: bool = False,
         wrong: BrokerError | None = None,
+        counts: bool = True,
     ) -> Outcome:
         """Policy, lock, disk, the handler, and room in the queue, in this order.
 
@@ -68,6 +69,7 @@ class Decision:
             request: what is asked.
             checked_only: whether a write is only checked, whatever it says of a dry run.
             wrong: what is wrong with values among the params.
+            counts: whether it counts by the rates of the policy.
 
         Raises:
             BrokerError: why it is refused.
@@ -89,13 +91,15 @@ class Decision:
             if state.overrides is not None:
                 check_kept(state, request.user, outcome)
         if policy is not None:
-            return self._judged(rpc, state, request, outcome, only=only and writes)
+            return self._judged(state, rpc, request, outcome, only=only and writes, counts=counts and writes)
         return checked(state, rpc, outcome) if only and writes else outcome
 
-    def _judged(self, rpc: Rpc, state: ArmState, request: Request, outcome: Outcome, *, only: bool) -> Outcome:
+    def _judged(
+        self, state: ArmState, rpc: Rpc, request: Request, outcome: Outcome, *, only: bool, counts: bool
+    ) -> Outcome:
         """What comes of a decision where there is a policy; `only`: it is a write that is only checked."""
         try:
-            outcome = self._policing.judge(state, request, outcome, counts=rpc.access is Access.WRITE and not only)
+            outcome = self._policing.judge(state, request, outcome, counts=counts and not only)
         except NeedsSecondError as second:
             if not only:
                 raise

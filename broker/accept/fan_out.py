@@ -1,15 +1,18 @@
 """A request to a group becomes a plan."""
 
+import msgspec
+
 from broker.accept.arrival import Arrival
 from broker.plans.asked import params_bytes
 from broker.plans.live import Asker
 from broker.plans.plans import Plans
 from broker.settings import Group, Settings
+from broker.settle.policing import NeedsSecondError
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.plans.plan import Asked, digest_of
 from handlers.plans.states import PlanKind
-from handlers.rpc.row import Rpc
+from handlers.rpc.row import Address, Rpc
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.envelope import Away, GroupOptions, When
 from schema.errors import BrokerError
@@ -48,13 +51,27 @@ class FanOut:
         if rpc.name in ONLY_ALL and isinstance(arrival.params, dict) and "rev" in arrival.params:
             text = f"params.rev: {rpc.name} of a group takes all: true; revisions are those of one arm"
             raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
-        asked = self._asked(arrival, rpc, group, arms, options, expires_us)
-        asker = Asker(arrival.address(self._topics), arrival.envelope.wait, tuple(arrival.warnings))
-        self._plans.begin(asked, asker, row)
+        asked = self._asked(arrival, rpc, group.address, arms, options)
+        asked = msgspec.structs.replace(asked, expires_us=expires_us)
+        self._plans.begin(asked, self._asker(arrival), row)
 
-    def _asked(
-        self, arrival: Arrival, rpc: Rpc, group: Group, arms: tuple[str, ...], options: GroupOptions, expires_us: int
-    ) -> Asked:
+    def propose(self, arrival: Arrival, second: NeedsSecondError, row: RequestRow) -> None:
+        """Let a request to one arm wait for a second person; its time to live begins with the approval.
+
+        Raises:
+            BrokerError: no_room; not_permitted: nobody can be asked for this method.
+        """
+        rpc, arm = arrival.rpc, arrival.topic.arm
+        if rpc is None or Address.ROWS not in rpc.address:
+            raise second
+        asked = self._asked(arrival, rpc, arm, (arm,), _DEFAULTS)
+        asked = msgspec.structs.replace(asked, kind=PlanKind.SINGLE, if_rev=arrival.envelope.if_rev)
+        self._plans.propose(asked, self._asker(arrival), row, second.rule)
+
+    def _asker(self, arrival: Arrival) -> Asker:
+        return Asker(arrival.address(self._topics), arrival.envelope.wait, tuple(arrival.warnings))
+
+    def _asked(self, arrival: Arrival, rpc: Rpc, target: str, arms: tuple[str, ...], options: GroupOptions) -> Asked:
         topic, envelope = arrival.topic, arrival.envelope
         until_us = envelope.until_us or 0
         if envelope.valid_for_ms is not None:
@@ -65,10 +82,11 @@ class FanOut:
             "parallel": options.parallel, "until": until_us, "when": When(envelope.when).name.lower(),
         }  # fmt: skip
         return Asked(
-            kind=PlanKind.GROUP, target=group.address, method=rpc.name, params=params, arms=arms, user=topic.user,
+            kind=PlanKind.GROUP, target=target, method=rpc.name, params=params, arms=arms, user=topic.user,
             conn=topic.conn, proven=self._proven, id=arrival.id, reason=envelope.reason, unit=envelope.unit,
-            at_us=arrival.at_us, expires_us=expires_us, until_us=until_us, when_idle=envelope.when is When.IDLE,
-            ttl_ms=envelope.ttl_ms or 0, all_or_nothing=options.all_or_nothing, away=options.away,
+            at_us=arrival.at_us, until_us=until_us, when_idle=envelope.when is When.IDLE,
+            ttl_ms=envelope.ttl_ms or 0, valid_for_ms=envelope.valid_for_ms or 0, all_or_nothing=options.all_or_nothing,
+            away=options.away,
             parallel=options.parallel, digest=digest_of(rpc.name, params.decode(), arms, said),
             trace=arrival.message.trace,
         )  # fmt: skip

@@ -9,6 +9,7 @@ import msgspec
 from broker.arms.jobs import Address
 from broker.plans.book import PlanBook
 from broker.plans.live import Live
+from broker.plans.proposals import Proposals, proposed, unapproved
 from broker.plans.rows import error_of
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON, Replies, error_body
@@ -30,6 +31,7 @@ class Answers:
 
     def __init__(self, ledger: Ledger, replies: Replies, book: PlanBook, timers: Timers) -> None:
         self._ledger, self._replies, self._book, self._timers = ledger, replies, book, timers
+        self.proposals: Proposals
 
     def begin(self, live: Live) -> None:
         """Somebody waits for the reply of a plan: it is due in a while at the latest."""
@@ -79,13 +81,19 @@ class Answers:
     def reply(self, live: Live, *, stored: bool = False, warnings: tuple[Warned, ...] = ()) -> Reply:
         """What a plan came to so far; `stored`: only that it is accepted."""
         plan, tally = live.plan, live.plan.tally
+        if plan.asked.kind is PlanKind.SINGLE and (of_one := self.proposals.reply(live, warnings)) is not None:
+            return of_one
+        if plan.waits:
+            warnings = (*warnings, proposed(plan))
         rollout = plan.asked.kind is PlanKind.ROLLOUT
         ok, stage, final = tally.ok, tally.stage, tally.final
         if stored or (plan.live and (rollout or plan.state is PlanState.PROPOSED)):
             ok, stage, final = True, Stage.STORED, False
         elif rollout:
             final = True
-        error = None if ok else error_body(_error(plan))
+        if (unasked := unapproved(plan)) is not None:
+            ok, stage, final = False, Stage.REFUSED, True
+        error = None if ok else error_body(unasked or _error(plan))
         rev, seq = self._book.events.counters
         return Reply(
             id=plan.asked.id, arm=plan.asked.target, method=_asked_method(plan), ok=ok, stage=stage, final=final,

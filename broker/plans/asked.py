@@ -39,15 +39,21 @@ def envelope_of(asked: Asked) -> RequestEnvelope:
     """The envelope of each row."""
     return RequestEnvelope(
         id=asked.id, reason=asked.reason, unit=asked.unit, until_us=asked.until_us or None,
-        when=When.IDLE if asked.when_idle else When.NOW, ttl_ms=asked.ttl_ms or None,
+        when=When.IDLE if asked.when_idle else When.NOW, ttl_ms=asked.ttl_ms or None, if_rev=asked.if_rev,
     )  # fmt: skip
 
 
 def request_for(
-    arm: str, asked: Asked, envelope: RequestEnvelope, params: Message | dict[str, Any], at_us: int
+    arm: str,
+    asked: Asked,
+    envelope: RequestEnvelope,
+    params: Message | dict[str, Any],
+    at_us: int,
+    approved_by: str = "",
 ) -> Request:
-    """What is asked of one arm."""
+    """What is asked of one arm; a second person may have approved it."""
     return Request(
         user=asked.user, conn=asked.conn, arm=arm, method=asked.method, envelope=envelope, params=params, id=asked.id,
         at_us=at_us, codec="json", size=0, identity=PROVEN if asked.proven else "", trace=asked.trace,
+        approved_by=approved_by,
     )  # fmt: skip

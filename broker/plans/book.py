@@ -57,7 +57,7 @@ class PlanBook:
         Raises:
             BrokerError: busy.
         """
-        live = [one.plan.asked.kind for one in self.plans.values() if one.plan.live]
+        live = [one.plan.asked.kind for one in self.plans.values() if one.plan.live and not one.plan.waits]
         if len(live) >= LIVE_MOST:
             raise BrokerError("busy", f"{LIVE_MOST} plans are live, the most there may be. Nothing was changed.")
         if kind is PlanKind.ROLLOUT and live.count(PlanKind.ROLLOUT) >= ROLLOUTS_MOST:
@@ -108,7 +108,9 @@ class PlanBook:
 
     # ------------------------------------------------------------------ moves
 
-    def move(self, live: Live, why: Action | Cause, by: Author, *, said: str = "", reason: str = "") -> Move | None:
+    def move(
+        self, live: Live, why: Action | Cause, by: Author, *, said: str = "", reason: str = "", due_us: int = 0
+    ) -> Move | None:
         """Let a plan go where this leads it, store and tell that; None: it leads nowhere.
 
         Args:
@@ -117,13 +119,16 @@ class PlanBook:
             by: who did that.
             said: why, in words that the plan keeps.
             reason: that of the request.
+            due_us: when the new state ends by itself, service time in µs, 0 = never.
         """
         plan = live.plan
         move = moved(plan.state, why)
         if move is None:
             return None
         now = plan.progress
-        before, now.state, now.why, now.since_us, now.due_us = now.state, move.to, said, self._clock.now_us(), 0
+        before, now.state, now.why, now.since_us, now.due_us = (
+            now.state, move.to, said, self._clock.now_us(), due_us,
+        )  # fmt: skip
         if move.to is PlanState.ENDED:
             plan.recount()
             now.outcome = move.outcome or self._outcome(live, before)

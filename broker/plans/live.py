@@ -10,7 +10,7 @@ from handlers.plans.plan import Plan
 from handlers.plans.rows import Row
 from handlers.rpc.row import Rpc
 from handlers.rpc_table import MAY_TIGHTEN
-from schema.envelope import RequestEnvelope, Wait, Warned
+from schema.envelope import Reply, RequestEnvelope, Wait, Warned
 from schema.messages import Message
 
 
@@ -44,6 +44,10 @@ class Live:
     put_off: deque[tuple[float, str]] = field(default_factory=deque)
     """When such rows are looked at again."""
     timers: list[Timer] = field(default_factory=list)
+    rule: str = ""
+    """The rule that asks for a second person, as the check found it."""
+    said: Reply | None = None
+    """What the change of its one arm would be answered, of a plan for one arm."""
     recovered: bool = False
     """Found by this start."""
     only_tighter: bool = False

@@ -1,6 +1,6 @@
 """What is told of plans when somebody asks: one with its rows, or many without."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from broker.plans.live import Live
 from broker.record.ledger import Ledger
 from broker.store.errors import RowDamagedError
 from handlers.plans.plan import Plan
+from handlers.plans.rows import Row
 from handlers.rpc.outcome import Answer, PlanQuery, PlansQuery
 from schema.errors import BrokerError
 
@@ -22,8 +23,8 @@ _encode = msgspec.json.Encoder().encode
 class Pages:
     """Answers GetPlan and ListPlans."""
 
-    def __init__(self, ledger: Ledger, book: PlanBook) -> None:
-        self._store, self._book = ledger.store, book
+    def __init__(self, ledger: Ledger, book: PlanBook, preview: Callable[[Live, str], Row]) -> None:
+        self._store, self._book, self._preview = ledger.store, book, preview
 
     def plan(self, query: PlanQuery) -> Answer:
         """A plan with a page of its rows.
@@ -31,10 +32,14 @@ class Pages:
         Raises:
             BrokerError: unknown_plan, unknown_arm, internal.
         """
-        plan = self._found(query.plan).plan
+        live = self._found(query.plan)
+        plan = live.plan
         document = plan.whole()
         if query.arm:
-            return Answer(document | _row_of(plan, query.arm))
+            document |= _row_of(plan, query.arm)
+            if plan.waits:
+                document["preview"] = _told(self._preview(live, query.arm))
+            return Answer(document)
         size, rows = len(_encode(document)), list[dict[str, Any]]()
         for row in _rows(plan, query):
             size += len(_encode(row))
@@ -96,12 +101,15 @@ def _row_of(plan: Plan, arm: str) -> dict[str, Any]:
     """One row, with all that is known of its error."""
     if arm not in plan.asked.arms:
         raise BrokerError("unknown_arm", f"params.arm: {arm[:64]} is no arm of plan {plan.n}")
-    row = plan.row(arm)
+    return {"rows": [_told(plan.row(arm))], "more": False}
+
+
+def _told(row: Row) -> dict[str, Any]:
     shown = row.shown()
     if row.kind:
         violations = [msgspec.to_builtins(one) for one in row.violations[:VIOLATIONS_MOST]]
         shown["error"] = {"kind": row.kind, "name": row.name, "message": row.message, "violations": violations}
-    return {"rows": [shown], "more": False}
+    return shown
 
 
 def _rows(plan: Plan, query: PlanQuery) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from broker.plans.driver import Driver
 from broker.plans.live import Asker, Live
 from broker.plans.newest import Newest
 from broker.plans.pages import Pages
+from broker.plans.proposals import Proposals
 from broker.plans.restoring import SERVICE, Restoring
 from broker.plans.rows import CarryOut, Decide, PutOffError, RowWork, SkippedError, refused, slots_of
 from broker.plans.steering import DAY_US, Steering
@@ -55,7 +56,7 @@ class Around(NamedTuple):
     """The small value of the store under `boards.META_KEY`."""
     decide: Decide
     carry_out: CarryOut
-    may_write: Callable[[str, str], bool]
+    may_steer: Callable[[str, str], bool]
     rate: float
 
 
@@ -74,8 +75,10 @@ class Plans:
         self.answers = Answers(ledger, around.replies, self.book, self.timers)
         self.boards = Boards(ledger, self.timers, around.topics, around.instance, around.known_documents)
         self.restoring = Restoring(ledger.store, ledger.clock, self.book, self.newest, self.work)
-        self.steering = Steering(ledger, self.book, around.may_write)
-        self._pages = Pages(ledger, self.book)
+        self.proposals = Proposals(ledger, self.book, self.newest, around.sessions, around.settler.policing)
+        self.answers.proposals = self.proposals
+        self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
+        self._pages = Pages(ledger, self.book, self._preview)
         self.driver = Driver(
             ledger.clock, ledger.traffic, self.book.plans,
             {PlanState.CHECKING: self._look, PlanState.RUNNING: self.work.begin}, around.rate,
@@ -110,6 +113,12 @@ class Plans:
             self.driver.wake()
             return
         self.book.check_room(asked.kind)
+        live = self._add(asked, asker, row)
+        self.answers.begin(live)
+        self.driver.wake()
+
+    def _add(self, asked: Asked, asker: Asker, row: RequestRow) -> Live:
+        """A new plan, stored with its request."""
         plan = Plan(self.book.next_number(), row.n, asked, Progress(since_us=asked.at_us))
         live = live_of(plan)
         live.asker, live.ahead = asker, deque(asked.arms)
@@ -120,8 +129,7 @@ class Plans:
         )  # fmt: skip
         self.book.add(live)
         self.book.put(live)
-        self.answers.begin(live)
-        self.driver.wake()
+        return live
 
     def repeated(self, row: RequestRow, address: Address, warnings: tuple[Warned, ...]) -> bool:
         """Whether a request that is asked again is a plan; then its latest is given again."""
@@ -177,14 +185,52 @@ class Plans:
         if live.dry:
             for row in live.looked.values():
                 plan.change(row)
+            if live.rule and live.asker is not None:
+                told = Warned("PROPOSED", f'rule "{live.rule}": it would wait for a second person')
+                live.asker.warnings = (*live.asker.warnings, told)
             self.answers.give(live)
             self._forget(live)
+        elif live.rule and not self._refused_whole(live):
+            self._propose(live)
         elif plan.asked.all_or_nothing:
             self._all_or_nothing(live)
         else:
             live.ahead = deque(arm for arm in plan.asked.arms if arm not in plan.rows)
             self.book.move(live, Cause.CHECKED, plan.asked.author)
         live.looked.clear()
+
+    def _refused_whole(self, live: Live) -> bool:
+        """Whether a row is refused of a plan that all of its arms or none carry out: then nobody has to be asked."""
+        return live.plan.asked.all_or_nothing and any(row.state is RowState.REFUSED for row in live.looked.values())
+
+    def _propose(self, live: Live) -> None:
+        """Let a plan wait for a second person; where there is no room, none of its rows begins."""
+        try:
+            self.proposals.check_room(live.plan.asked.user)
+        except BrokerError as error:
+            for arm in live.plan.asked.arms:
+                self.work.refuse(live, live.plan.row(arm), error)
+            self.book.move(live, Cause.REFUSED, live.plan.asked.author, said=error.message)
+            return
+        self.proposals.wait(live, live.rule)
+
+    def propose(self, asked: Asked, asker: Asker, row: RequestRow, rule: str) -> None:
+        """A request to one arm waits for a second person.
+
+        Raises:
+            BrokerError: no_room.
+        """
+        self.proposals.check_room(asked.user)
+        live = self._add(asked, asker, row)
+        self.proposals.wait(live, rule)
+        self.answers.begin(live)
+
+    def _preview(self, live: Live, arm: str) -> Row:
+        """What would come of a row now."""
+        row = self.work.look(live, arm)
+        live.looked.clear()
+        live.rule = ""
+        return row
 
     def _forget(self, live: Live) -> None:
         for n, one in list(self.book.plans.items()):
@@ -238,6 +284,7 @@ class Plans:
         if plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):
             self._wave_over(live)
         self.answers.look(live)
+        self.proposals.told(live)
         self.boards.mark(live)
         self.driver.wake()
 
@@ -250,6 +297,7 @@ class Plans:
     def look_at_time(self) -> None:
         """End what was paused and forgotten; to be called now and then."""
         now_us = self._ledger.clock.now_us()
+        self.proposals.end_old(now_us)
         for live in list(self.book.plans.values()):
             progress = live.plan.progress
             if progress.state is PlanState.PAUSED and now_us - progress.since_us >= FORGOTTEN_US:

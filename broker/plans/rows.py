@@ -14,12 +14,14 @@ from broker.plans.book import PlanBook
 from broker.plans.live import Live
 from broker.plans.newest import Newest
 from broker.record.ledger import Ledger
+from broker.settle.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.rows import Terms
 from handlers.items.config_items import held_by_service
 from handlers.items.verbs import absence
 from handlers.methods.authority import below_control, is_checked_only
 from handlers.plans.rows import Row, RowState
+from handlers.plans.states import PlanKind
 from handlers.plans.yields import left_of, overwritten
 from handlers.rpc.outcome import Answer, Outcome, Proposal
 from handlers.rpc.request import Request
@@ -88,6 +90,10 @@ class RowWork:
             state, only = session.state, is_checked_only(session.state, live.rpc)
         except SkippedError as why:
             row = msgspec.structs.replace(row, state=RowState.SKIPPED, final=True, message=str(why))
+        except NeedsSecondError as second:
+            live.rule = live.rule or second.rule
+            told = f'{direction(second.outcome)}; rule "{second.rule}" needs a second person'
+            row = msgspec.structs.replace(row, state=RowState.CHECKED, final=True, message=told)
         except BrokerError as error:
             row = refused(row, error)
         except Exception:
@@ -120,7 +126,7 @@ class RowWork:
         self._check_away(live, state)
         if plan.asked.all_or_nothing and is_checked_only(state, rpc):
             raise below_control(state)
-        request = request_for(arm, plan.asked, live.envelope, live.params, at_us)
+        request = request_for(arm, plan.asked, live.envelope, live.params, at_us, plan.progress.approved_by)
         try:
             outcome = self._decide(rpc, session, request)
         except BrokerError as error:
@@ -194,7 +200,7 @@ class RowWork:
         expires = self._ledger.clock.deadline(plan.asked.expires_us)
         job = job_of(request, outcome, n=number, request_n=0, expires=expires)
         self.check_later(live, row.arm, job.places)
-        job.terms = msgspec.structs.replace(job.terms or Terms(), plan=plan.n)
+        job.terms = msgspec.structs.replace(job.terms or Terms(), plan=plan.n, approved_by=request.approved_by)
         job.trace, job.received_s = request.trace, self._ledger.clock.monotonic()
         row = plan.change(row, change_n=number, job_rev=0)
         job.told = partial(self.heard, live, row.arm, job)
@@ -214,7 +220,7 @@ class RowWork:
         Raises:
             BrokerError: overwritten.
         """
-        left, later = left_of(slots, live.plan.place, self._newest.of(arm))
+        left, later = left_of(slots, live.plan.order, self._newest.of(arm))
         if later is not None and not left:
             raise overwritten(slots, arm, later)
 
@@ -223,6 +229,7 @@ class RowWork:
     def heard(self, live: Live, arm: str, job: ChangeJob, reply: Reply) -> None:
         """The change of a row would be answered so, if it were a request of its own."""
         row, error = live.plan.rows[arm], reply.error
+        live.said = reply if live.plan.asked.kind is PlanKind.SINGLE else None
         if reply.ok and reply.final:
             state = RowState.UNCHANGED if job.unchanged else RowState.APPLIED
         elif reply.ok:

@@ -24,13 +24,18 @@ class Steering:
     Args:
         ledger: what is written.
         book: the plans.
-        may_write: whether a user may write to an arm.
+        may_steer: whether a user may steer what others do with an arm.
+        approve: approves or rejects a proposal for the sender of a request, or raises BrokerError.
     """
 
-    def __init__(self, ledger: Ledger, book: PlanBook, may_write: Callable[[str, str], bool]) -> None:
-        self._ledger, self._book, self._may_write = ledger, book, may_write
-        self.approval: Callable[[Live, SteerOrder, Request], None] = _nobody_approves
-        """Approves or rejects a proposal for the sender of a request, or raises BrokerError."""
+    def __init__(
+        self,
+        ledger: Ledger,
+        book: PlanBook,
+        may_steer: Callable[[str, str], bool],
+        approve: Callable[[Live, SteerOrder, Request], None],
+    ) -> None:
+        self._ledger, self._book, self._may_steer, self._approve = ledger, book, may_steer, approve
         self.reverse: Callable[[Live, Author, str], None] | None = None
         """Begins to take a plan back, for somebody, for a reason."""
         self.resumed: Callable[[Live], None] = lambda _: None
@@ -46,7 +51,7 @@ class Steering:
         plan, action = live.plan, Action(order.action)
         self._check(plan, action, order)
         if action in (Action.APPROVE, Action.REJECT):
-            self.approval(live, order, request)
+            self._approve(live, order, request)
         else:
             self._check_right(plan, request)
             if action is Action.REVERSE:
@@ -74,7 +79,7 @@ class Steering:
     def _check_right(self, plan: Plan, request: Request) -> None:
         if request.user == plan.asked.user:
             return
-        barred = next((arm for arm in plan.asked.arms if not self._may_write(request.user, arm)), None)
+        barred = next((arm for arm in plan.asked.arms if not self._may_steer(request.user, arm)), None)
         if barred is not None:
             text = f"user {request.user} may not steer plan {plan.n} of {plan.asked.user}: it has no right to write to"
             raise BrokerError("not_permitted", f"{text} {barred}. {NOTHING_CHANGED}")
@@ -97,8 +102,3 @@ class Steering:
 def _said(action: Action, request: Request) -> str:
     """Why a plan is where somebody put it."""
     return "" if action is Action.RESUME else f"{action.value} by {request.user}/{request.conn}"
-
-
-def _nobody_approves(live: Live, order: SteerOrder, _request: Request) -> None:
-    text = f"{order.action} of plan {live.plan.n}: proposals are described, and not served by this version"
-    raise BrokerError("unimplemented", f"{text}. {NOTHING_CHANGED}")

@@ -22,6 +22,8 @@ from schema.nearest import did_you_mean
 
 BYTES_MOST = 256 * 1024
 DIGEST_DIGITS = 16
+PROVEN = "server-acl"
+"""The identity with which the MQTT server proves who somebody is."""
 
 
 class ReadPolicy(NamedTuple):
@@ -111,11 +113,11 @@ def _rule(rule: RuleText, groups: Mapping[str, Collection[str]]) -> Rule:
     )
 
 
-def service_faults(read: ReadPolicy) -> Iterator[Fault]:
-    """What a policy says and what the service cannot do."""
+def service_faults(read: ReadPolicy, identity: str) -> Iterator[Fault]:
+    """What a policy says and what does not go with these settings; `identity` as in `[mqtt]`."""
     for index, rule in enumerate(read.written.rule):
-        if rule.two_person:
-            text = "proposals do not exist yet: no second person can be asked"
+        if rule.two_person and identity != PROVEN:
+            text = f"needs mqtt.identity = {PROVEN!r}: nobody knows else whether it is a second person"
             yield Fault(("rule", index, "two_person"), f'rule "{rule.name}": two_person: {text}')
 
 
@@ -141,7 +143,7 @@ def readable_policy(settings: Settings) -> ReadPolicy | None:
     if not settings.policy.file:
         return None
     read = read_policy(Path(settings.policy.file))
-    if faults := list(service_faults(read)):
+    if faults := list(service_faults(read, settings.mqtt.identity)):
         raise read.places.error(faults)
     return read
 

@@ -1,21 +1,20 @@
 """The policy that counts now, asked of requests and of changes that waited."""
 
 from collections.abc import Iterable
-from functools import partial
+from itertools import islice
 
 import msgspec
 
 from broker.arms.jobs import ChangeJob
 from broker.clock import BEHIND, Clock
-from broker.settle.judged import judged_batch
 from broker.settle.write_rates import WriteRates
 from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
 from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
-from handlers.policy.verdict import Facts, Refused, of_all, shut_out
+from handlers.policy.verdict import Facts, Passed, Refused, of_all, shut_out, verdict
 from handlers.policy.words import needs_second, not_permitted, refusal_of
-from handlers.rpc.outcome import BatchProposal, Outcome
+from handlers.rpc.outcome import Outcome
 from handlers.rpc.request import Request
 from handlers.rpc.row import Access, Rpc
 from handlers.stack.arm_limits import limits_of
@@ -23,6 +22,8 @@ from handlers.state.arm_state import ArmState
 from schema.arms import Verb
 from schema.errors import BrokerError
 
+LOOKED_AT = 8
+"""Arms of a group that are looked at to tell whether a request tightens."""
 OURS = "@"
 """Begins the names of those that no rule is asked for: the service, and the arms themselves."""
 
@@ -33,11 +34,6 @@ class NeedsSecondError(BrokerError):
     def __init__(self, why: BrokerError, outcome: Outcome) -> None:
         super().__init__(why.kind, why.message, rule=why.rule)
         self.outcome = outcome
-
-
-def _takes_parts(request: Request) -> bool:
-    """Whether a request is content with a part of what it asks for."""
-    return isinstance(request.params, dict) and request.params.get("partial") is True
 
 
 class Policing:
@@ -88,26 +84,56 @@ class Policing:
         if rpc.access is Access.WRITE and not request.envelope.dry_run:
             self._count(request.user)
 
-    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
-        """What was decided, as far as its direction and values may be; `counts`: it is a write that is carried out.
+    def check_right(self, right: PolicyRight, request: Request, arm: str) -> None:
+        """Refuse who has no right on an arm; without a policy everybody has it.
+
+        Raises:
+            BrokerError: not_permitted.
+        """
+        if self.policy is not None:
+            self._refuse(request, (Need(right, arm),))
+
+    def may_steer(self, user: str, arm: str) -> bool:
+        """Whether the policy, if there is one, lets a user steer what others do with an arm."""
+        if self.policy is None:
+            return True
+        facts = Facts(user, self._clock.now_us(), self._behind)
+        return isinstance(verdict(self.policy, Need(PolicyRight.STEER, arm), facts), Passed)
+
+    def count_group(self, rpc: Rpc, request: Request, states: Iterable[ArmState]) -> None:
+        """A request to a group counts as one write, unless it tightens, as far as its first arms tell.
+
+        Raises:
+            BrokerError: rate_limited.
+        """
+        if NEEDS[rpc.name] is Asked.BY_DIRECTION and all(
+            self._tightens(rpc, request, state) for state in islice(states, LOOKED_AT)
+        ):
+            return
+        self._count(request.user)
+
+    def _tightens(self, rpc: Rpc, request: Request, state: ArmState) -> bool:
+        """Whether a request would tighten, or is refused by an arm anyway."""
+        try:
+            needs = needs_of(state, rpc.decide(state, request))
+        except BrokerError:
+            return True
+        return bool(needs) and all(need.right is PolicyRight.TIGHTEN for need in needs)
+
+    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> None:
+        """Refuse what was decided for its direction or values; `counts`: it is a write that is carried out.
 
         Raises:
             NeedsSecondError: a rule lets it pass with a second person.
             BrokerError: not_permitted, out_of_limits, rate_limited.
         """
-        if isinstance(outcome, BatchProposal):
-            outcome, needs, second = judged_batch(
-                partial(self._refuse, request), state, outcome, partial=_takes_parts(request)
-            )
-        else:
-            needs = needs_of(state, outcome)
-            second = self._refuse(request, needs)
+        needs = needs_of(state, outcome)
+        second = self._refuse(request, needs)
         named = isinstance(NEEDS[request.method], PolicyRight)
         if counts and (named or any(need.right is not PolicyRight.TIGHTEN for need in needs)):
             self._count(request.user)
         if second is not None:
             raise NeedsSecondError(second, outcome)
-        return outcome
 
     def _count(self, user: str) -> None:
         if (rate := self._policy.rate_of(user)) is not None:
@@ -151,7 +177,7 @@ class Policing:
             lasts_us = envelope.until_us - request.at_us
         return Facts(request.user, self._clock.now_us(), self._behind, lasts_us, bool(request.approved_by))
 
-    def _refuse(self, request: Request, needs: Iterable[Need]) -> BrokerError | None:
+    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> BrokerError | None:
         """Refuse what no rule lets pass; the refusal of what only a second person can let pass is given back.
 
         Raises:

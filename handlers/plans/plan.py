@@ -44,6 +44,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When what it changes ends."""
     when_idle: bool = False
     ttl_ms: int = 0
+    valid_for_ms: int = 0
+    """How long what it changes lasts, where that and no time was asked for."""
+    if_rev: int | None = None
     all_or_nothing: bool = False
     away: int = Away.WAIT
     parallel: int = PARALLEL
@@ -77,6 +80,8 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     """When the present state ends by itself: a proposal expires, a confirmation is over."""
     ended_at_us: int = 0
     approved_by: str = ""
+    second: bool = False
+    """Whether a second person has, or had, to approve it."""
     approved_n: int = 0
     """The place of the approval in the order of acceptance."""
     reversed_by: tuple[str, str, bool] | None = None
@@ -129,6 +134,11 @@ class Plan:
         return _SKIPPED if self.progress.state in (PlanState.ENDED, PlanState.REVERSING) else _WAITS
 
     @property
+    def order(self) -> int:
+        """What was accepted at a higher place wins over it: that of its approval, or its own."""
+        return self.progress.approved_n or self.place
+
+    @property
     def state(self) -> PlanState:
         """How far it got."""
         return self.progress.state
@@ -137,6 +147,11 @@ class Plan:
     def live(self) -> bool:
         """Whether it has not ended."""
         return self.progress.state is not PlanState.ENDED
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a second person."""
+        return self.progress.state is PlanState.PROPOSED
 
     @property
     def tally(self) -> Tally:

@@ -123,6 +123,24 @@ def test_replay_says_which_changes_a_file_would_have_refused(rules: Path, histor
     assert counts == "11 changes of 1 days: 3 pass, 0 proposal, 8 refused, 0 unreadable"
 
 
+def test_replay_tells_what_would_have_waited_for_a_second_person(rules: Path, history: Path) -> None:
+    rules.write_text(RULES + "two_person = true\n", encoding="utf-8")
+    lines = run("replay", rules, "--store", history).stdout.splitlines()
+    waiting = [line.split(": ", 1)[1] for line in lines if ": proposal: " in line]
+    assert waiting == ['proposal: rule "engineers loosen" needs a second person'] * 2
+    assert lines[-1] == "11 changes of 30 days: 1 pass, 2 proposal, 8 refused, 0 unreadable"
+
+
+def test_check_tells_that_a_second_person_needs_a_server_that_proves_users(rules: Path, tmp_path: Path) -> None:
+    rules.write_text(RULES + "two_person = true\n", encoding="utf-8")
+    assert run("check", rules).exit_code == Exit.OK
+    said = run("check", rules, "--config", fleet(tmp_path))
+    assert said.exit_code == Exit.USAGE
+    assert f"{rules}:13: rule \"engineers loosen\": two_person: needs mqtt.identity" in said.stderr
+    config = fleet(tmp_path, mqtt='identity = "server-acl"')
+    assert run("check", rules, "--config", config).exit_code == Exit.OK
+
+
 def test_replay_looks_back_so_many_days_only(rules: Path, history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     day_us = 86_400_000_000
     monkeypatch.setattr(policy_work, "Clock", lambda: Clock(lambda: START_US + day_us + 1_000_000))

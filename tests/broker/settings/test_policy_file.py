@@ -206,9 +206,11 @@ def test_no_more_than_a_thousand_rules_and_256_kib(tmp_path: Path) -> None:
         read_policy(path)
 
 
-def settings(file: Path | str) -> Settings:
+def settings(file: Path | str, identity: str = "none") -> Settings:
     """Settings that name a policy."""
-    return from_document({"policy": {"file": str(file)}, "arm": [{"id": "r12", "model": "gen3_7dof"}]})
+    return from_document(
+        {"policy": {"file": str(file)}, "mqtt": {"identity": identity}, "arm": [{"id": "r12", "model": "gen3_7dof"}]}
+    )
 
 
 def test_settings_name_the_file(tmp_path: Path) -> None:
@@ -220,11 +222,14 @@ def test_settings_name_the_file(tmp_path: Path) -> None:
         load_policy(settings(tmp_path / "none.toml"))
 
 
-def test_two_persons_are_refused_by_name_as_long_as_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_two_persons_need_a_server_that_proves_who_they_are(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE + "two_person = true\n")
     read_policy(path)
-    with pytest.raises(SettingsError, match=r':22: rule "engineers loosen": two_person: proposals do not exist yet'):
+    with pytest.raises(SettingsError, match=r':22: rule "engineers loosen": two_person: needs mqtt.identity'):
         load_policy(settings(path))
+    policy = load_policy(settings(path, "server-acl"))
+    assert policy is not None
+    assert policy.proposes
 
 
 def test_groups_of_settings() -> None:
