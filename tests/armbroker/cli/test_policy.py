@@ -136,7 +136,7 @@ def test_check_tells_that_a_second_person_needs_a_server_that_proves_users(rules
     assert run("check", rules).exit_code == Exit.OK
     said = run("check", rules, "--config", fleet(tmp_path))
     assert said.exit_code == Exit.USAGE
-    assert f"{rules}:13: rule \"engineers loosen\": two_person: needs mqtt.identity" in said.stderr
+    assert f'{rules}:13: rule "engineers loosen": two_person: needs mqtt.identity' in said.stderr
     config = fleet(tmp_path, mqtt='identity = "server-acl"')
     assert run("check", rules, "--config", config).exit_code == Exit.OK
 
