@@ -208,7 +208,7 @@ class Acceptor:
         """
         state, outcome = self._sessions[arrival.topic.arm].state, second.outcome
         check_waiting(arrival, self._settings, self._users, state, outcome)
-        if isinstance(outcome, Proposal | Restoration):
+        if isinstance(outcome, CHANGES):
             check_age(arrival, outcome)
         self._fan_out.propose(arrival, second, self._request_row(arrival))
         self._audit(arrival, decision="proposed")

@@ -8,8 +8,8 @@ from broker.plans.book import PlanBook
 from broker.plans.live import Live
 from broker.plans.newest import Newest
 from broker.record.ledger import Ledger
+from broker.record.principals import SERVICE
 from broker.record.replies import JSON, refusal
-from broker.settle.drift import SERVICE
 from broker.settle.policing import Policing
 from broker.store.rows import RequestUpdate
 from handlers.plans.plan import Plan

@@ -1,6 +1,6 @@
 """Decisions about several things at once, as far as the policy lets them pass."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -8,7 +8,8 @@ import msgspec
 from handlers.batch.decide import refusal_of
 from handlers.batch.places import placed
 from handlers.policy.needs import Need, needs_of
-from handlers.rpc.outcome import BatchProposal, Outcome
+from handlers.policy.override_needs import ending, extending
+from handlers.rpc.outcome import BatchProposal, EndOrder, ExtendOrder, Outcome
 from handlers.state.arm_state import ArmState
 from schema.arms import Slot
 from schema.envelope import Warned
@@ -58,3 +59,46 @@ def judged_batch(refuse: Refuse, state: ArmState, outcome: BatchProposal, *, par
         outcome, steps=tuple(steps), left_out=outcome.left_out | left_out, warnings=(*outcome.warnings, told)
     )
     return Judged(kept, tuple(needs), second)
+
+
+def judged_overrides(refuse: Refuse, state: ArmState, order: ExtendOrder | EndOrder) -> Judged:
+    """What the sender may of an order about several overrides, what that needs, and whether of a second person.
+
+    Raises:
+        BrokerError: not_permitted, out_of_limits: it may nothing of it.
+    """
+    allowed: list[int] = []
+    needs: list[Need] = []
+    first: BrokerError | None = None
+    seconds: BrokerError | None = None
+    for rev in order.revs:
+        of_one = tuple(_needs_of_override(state, order, rev))
+        try:
+            second = refuse(of_one)
+        except BrokerError as error:
+            first = first or error
+            continue
+        if second is not None and len(order.revs) > 1:
+            first = first or second
+            continue
+        allowed.append(rev)
+        needs += of_one
+        seconds = second
+    if first is not None and not allowed:
+        raise first
+    revs = tuple(allowed)
+    if isinstance(order, EndOrder):
+        left = tuple(rev for rev in order.revs if rev not in allowed)
+        order = msgspec.structs.replace(order, left=order.left + left)
+    return Judged(msgspec.structs.replace(order, revs=revs), tuple(needs), seconds)
+
+
+def _needs_of_override(state: ArmState, order: ExtendOrder | EndOrder, rev: int) -> Iterator[Need]:
+    overrides = state.overrides
+    override = None if overrides is None else overrides.find(rev)
+    if overrides is None or override is None:
+        return
+    if isinstance(order, EndOrder):
+        yield from ending(state, overrides, override, keep=order.keep)
+    else:
+        yield from extending(state, overrides, override, order.until_us)

@@ -1,12 +1,14 @@
 """The policy that counts now, asked of requests and of changes that waited."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 
 import msgspec
 
 from broker.arms.jobs import ChangeJob
 from broker.clock import BEHIND, Clock
+from broker.settle.judged import judged_batch, judged_overrides
 from broker.settle.write_rates import WriteRates
 from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
@@ -14,7 +16,7 @@ from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
 from handlers.policy.verdict import Facts, Passed, Refused, of_all, shut_out, verdict
 from handlers.policy.words import needs_second, not_permitted, refusal_of
-from handlers.rpc.outcome import Outcome
+from handlers.rpc.outcome import BatchProposal, EndOrder, ExtendOrder, Outcome
 from handlers.rpc.request import Request
 from handlers.rpc.row import Access, Rpc
 from handlers.stack.arm_limits import limits_of
@@ -34,6 +36,20 @@ class NeedsSecondError(BrokerError):
     def __init__(self, why: BrokerError, outcome: Outcome) -> None:
         super().__init__(why.kind, why.message, rule=why.rule)
         self.outcome = outcome
+
+
+def _tightens(rpc: Rpc, request: Request, state: ArmState) -> bool:
+    """Whether a request would tighten, or is refused by an arm anyway."""
+    try:
+        needs = needs_of(state, rpc.decide(state, request))
+    except BrokerError:
+        return True
+    return bool(needs) and all(need.right is PolicyRight.TIGHTEN for need in needs)
+
+
+def _takes_parts(request: Request) -> bool:
+    """Whether a request is content with a part of what it asks for."""
+    return isinstance(request.params, dict) and request.params.get("partial") is True
 
 
 class Policing:
@@ -97,7 +113,7 @@ class Policing:
         """Whether the policy, if there is one, lets a user steer what others do with an arm."""
         if self.policy is None:
             return True
-        facts = Facts(user, self._clock.now_us(), self._behind)
+        facts = Facts(user, self._clock.now_us(), self._clock.state is BEHIND)
         return isinstance(verdict(self.policy, Need(PolicyRight.STEER, arm), facts), Passed)
 
     def count_group(self, rpc: Rpc, request: Request, states: Iterable[ArmState]) -> None:
@@ -107,33 +123,32 @@ class Policing:
             BrokerError: rate_limited.
         """
         if NEEDS[rpc.name] is Asked.BY_DIRECTION and all(
-            self._tightens(rpc, request, state) for state in islice(states, LOOKED_AT)
+            _tightens(rpc, request, state) for state in islice(states, LOOKED_AT)
         ):
             return
         self._count(request.user)
 
-    def _tightens(self, rpc: Rpc, request: Request, state: ArmState) -> bool:
-        """Whether a request would tighten, or is refused by an arm anyway."""
-        try:
-            needs = needs_of(state, rpc.decide(state, request))
-        except BrokerError:
-            return True
-        return bool(needs) and all(need.right is PolicyRight.TIGHTEN for need in needs)
-
-    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> None:
-        """Refuse what was decided for its direction or values; `counts`: it is a write that is carried out.
+    def judge(self, state: ArmState, request: Request, outcome: Outcome, *, counts: bool) -> Outcome:
+        """What was decided, as far as its direction and values may be; `counts`: it is a write that is carried out.
 
         Raises:
             NeedsSecondError: a rule lets it pass with a second person.
             BrokerError: not_permitted, out_of_limits, rate_limited.
         """
-        needs = needs_of(state, outcome)
-        second = self._refuse(request, needs)
+        refuse = partial(self._refuse, request)
+        if isinstance(outcome, BatchProposal):
+            outcome, needs, second = judged_batch(refuse, state, outcome, partial=_takes_parts(request))
+        elif isinstance(outcome, ExtendOrder | EndOrder):
+            outcome, needs, second = judged_overrides(refuse, state, outcome)
+        else:
+            needs = needs_of(state, outcome)
+            second = refuse(needs)
         named = isinstance(NEEDS[request.method], PolicyRight)
         if counts and (named or any(need.right is not PolicyRight.TIGHTEN for need in needs)):
             self._count(request.user)
         if second is not None:
             raise NeedsSecondError(second, outcome)
+        return outcome
 
     def _count(self, user: str) -> None:
         if (rate := self._policy.rate_of(user)) is not None:
@@ -152,7 +167,9 @@ class Policing:
         )  # fmt: skip
         terms = job.terms or Terms()
         lasts_us = terms.until_us - job.at_us if terms.until_us else 0
-        facts = Facts(job.author.user, self._clock.now_us(), self._behind, lasts_us, bool(terms.approved_by))
+        facts = Facts(
+            job.author.user, self._clock.now_us(), self._clock.state is BEHIND, lasts_us, bool(terms.approved_by)
+        )
         found, need = of_all(self._policy, needs, facts)
         if need is None:
             return None
@@ -166,18 +183,16 @@ class Policing:
             raise RuntimeError("there is no policy to be asked")
         return self.policy
 
-    @property
-    def _behind(self) -> bool:
-        return self._clock.state is BEHIND
-
     def _facts(self, request: Request) -> Facts:
         envelope = request.envelope
         lasts_us = (envelope.valid_for_ms or 0) * 1_000
         if envelope.until_us is not None:
             lasts_us = envelope.until_us - request.at_us
-        return Facts(request.user, self._clock.now_us(), self._behind, lasts_us, bool(request.approved_by))
+        return Facts(
+            request.user, self._clock.now_us(), self._clock.state is BEHIND, lasts_us, bool(request.approved_by)
+        )
 
-    def _refuse(self, request: Request, needs: tuple[Need, ...]) -> BrokerError | None:
+    def _refuse(self, request: Request, needs: Iterable[Need]) -> BrokerError | None:
         """Refuse what no rule lets pass; the refusal of what only a second person can let pass is given back.
 
         Raises:

@@ -32,6 +32,8 @@ class Need(NamedTuple):
     path: str = ""
     numbers: tuple[Number, ...] = ()
     unknown: frozenset[str] = frozenset()
+    lasts_us: int | None = None
+    """How long it lasts in all, 0 = for good; None: as long as the request says."""
 
 
 def references_of(state: ArmState, slot: Slot) -> tuple[Message, ...]:

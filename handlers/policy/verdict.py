@@ -126,7 +126,8 @@ def _lacks(policy: Policy, rule: Rule, need: Need, facts: Facts, roles: frozense
     lacks = _who_when(policy, rule, need, facts, roles)
     if need.right is not PolicyRight.LOOSEN:
         return lacks
-    if rule.at_most_us and not 0 < facts.lasts_us <= rule.at_most_us:
+    lasts_us = facts.lasts_us if need.lasts_us is None else need.lasts_us
+    if rule.at_most_us and not 0 < lasts_us <= rule.at_most_us:
         lacks.append((_Step.AT_MOST, f"allows it as an override of at most {rule.at_most} only"))
     if unknown := sorted(need.unknown & rule.ceilings.keys()):
         text = f"has a ceiling of {', '.join(unknown)}, and which value a Reset brings is not known beforehand"

@@ -450,6 +450,85 @@ def test_a_batch_that_loosens_counts_and_one_that_tightens_does_not(tmp_path: Pa
     policed(tmp_path, scenario)
 
 
+BY_THE_HOUR = RULES.replace(
+    '["twist_linear_soft_limit", "payload_information"]\n', '["twist_linear_soft_limit"]\nat_most = "1h"\n'
+).replace("{ twist_linear = 0.25, payload_mass = 2.0 }", "{ twist_linear = 0.45 }")
+"""Engineers loosen up to 0.45 m/s, for an hour."""
+HOUR_MS = 3_600_000
+
+
+def test_ruling_09_with_tighten_alone_nobody_raises_the_ground_below_an_override(tmp_path: Path) -> None:
+    """Ground 0.1, an engineer's override 0.45: 0.3 for good is tighter than what is reported."""
+
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, BY_THE_HOUR)
+        assert (await plant.call("r1", TWIST, twist(0.1), user="bob"))["stage"] == "applied"
+        assert (await plant.call("r1", TWIST, twist(0.45), user="alice", valid_for_ms=HOUR_MS))["stage"] == "applied"
+        error = error_of(await plant.call("r1", TWIST, twist(0.3), user="bob"), "not_permitted")
+        assert error["rule"] == "engineers loosen"
+        assert "may not loosen" in error["message"]
+        assert (await plant.call("r1", TWIST, twist(0.09), user="bob"))["stage"] == "applied"
+
+    policed(tmp_path, scenario)
+
+
+def test_ruling_10_the_same_for_one_hour_but_he_may_end_the_override(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, BY_THE_HOUR)
+        assert (await plant.call("r1", TWIST, twist(0.1), user="bob"))["stage"] == "applied"
+        reply = await plant.call("r1", TWIST, twist(0.45), user="alice", valid_for_ms=HOUR_MS)
+        error_of(await plant.call("r1", TWIST, twist(0.3), user="bob", valid_for_ms=HOUR_MS), "not_permitted")
+        ended = await plant.call("r1", "EndOverride", {"rev": reply["rev"]}, user="bob")
+        assert (ended["ok"], ended["result"]) == (True, {"ended": [reply["rev"]], "left": []})
+        await plant.document(
+            "evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED",
+            lambda event: event["cause"] == "returned" and event["change"]["after"] == 0.1,
+        )
+
+    policed(tmp_path, scenario)
+
+
+def test_what_is_allowed_for_an_hour_counts_from_its_begin(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, BY_THE_HOUR)
+        error = error_of(await plant.call("r1", TWIST, twist(0.3), user="alice"), "not_permitted")
+        assert "allows it as an override of at most 1h only" in error["message"]
+        error_of(await plant.call("r1", TWIST, twist(0.3), user="alice", valid_for_ms=HOUR_MS + 1), "not_permitted")
+        reply = await plant.call("r1", TWIST, twist(0.3), user="alice", valid_for_ms=HOUR_MS // 2)
+        await plant.turn(900.0)
+        more = {"rev": reply["rev"], "valid_for_ms": HOUR_MS}
+        error = error_of(await plant.call("r1", "ExtendOverride", more, user="alice"), "not_permitted")
+        assert "at most 1h" in error["message"]
+        more["valid_for_ms"] = HOUR_MS // 2
+        assert (await plant.call("r1", "ExtendOverride", more, user="alice"))["ok"]
+        error_of(
+            await plant.call("r1", "EndOverride", {"rev": reply["rev"], "keep": True}, user="alice"), "not_permitted"
+        )
+        assert (await plant.call("r1", "EndOverride", {"rev": reply["rev"]}, user="bob"))["ok"]
+
+    policed(tmp_path, scenario)
+
+
+def test_of_all_overrides_the_sender_ends_what_it_may_and_left_names_the_rest(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, RULES.replace('["alice", "carol"]', '["alice"]'))
+        tight = await plant.call("r1", TWIST, twist(0.1), user="bob", valid_for_ms=HOUR_MS)
+        other = {"control_mode": "CARTESIAN_TRAJECTORY", "twist_linear_soft_limit": 0.2}
+        assert (await plant.call("r1", TWIST, other, user="bob"))["ok"]
+        loose = await plant.call(
+            "r1", TWIST, {**other, "twist_linear_soft_limit": 0.24}, user="alice", valid_for_ms=HOUR_MS
+        )
+        assert (tight["ok"], loose["ok"]) == (True, True)
+        error_of(await plant.call("r1", "EndOverride", {"rev": tight["rev"]}, user="zoe"), "not_permitted")
+        ended = await plant.call("r1", "EndOverride", {"all": True}, user="zoe")
+        assert ended["result"] == {"ended": [loose["rev"]], "left": [tight["rev"]]}
+        error_of(await plant.call("r1", "EndOverride", {"all": True}, user="zoe"), "not_permitted")
+        more = {"all": True, "valid_for_ms": 2 * HOUR_MS}
+        assert (await plant.call("r1", "ExtendOverride", more, user="zoe"))["ok"]
+
+    policed(tmp_path, scenario)
+
+
 def test_without_a_policy_nothing_is_asked(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         policing = plant.service._settler.policing

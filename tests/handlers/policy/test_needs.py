@@ -148,4 +148,4 @@ def test_references_are_the_ground_and_live_overrides_too() -> None:
 
 
 def test_a_need_may_be_of_no_arm() -> None:
-    assert Need(PolicyRight.RECIPE) == (PolicyRight.RECIPE, "", "", "", (), frozenset())
+    assert Need(PolicyRight.RECIPE) == (PolicyRight.RECIPE, "", "", "", (), frozenset(), None)
