@@ -75,8 +75,7 @@ class Decision:
             BrokerError: why it is refused.
         """
         check_policy(rpc, session, request, self.users)
-        policy = self._policing.policy
-        if policy is not None:
+        if (policy := self._policing.policy) is not None:
             request = self._policing.check(rpc, request)
         check_lock(rpc, session, request, self.users)
         only, writes = checked_only or request.envelope.dry_run, rpc.access is Access.WRITE
@@ -85,8 +84,7 @@ class Decision:
         if wrong is not None:
             check_values(rpc, session, request, wrong)
         state = NOWHERE if session is None else session.state
-        outcome = rpc.decide(state, request)
-        if isinstance(outcome, CHANGES):
+        if isinstance(outcome := rpc.decide(state, request), CHANGES):
             check_reserve(state, outcome)
             if state.overrides is not None:
                 check_kept(state, request.user, outcome)
