@@ -66,6 +66,9 @@ async def test_each_example_is_answered_as_its_schema_says(
         request_ = {**request_, "params": opened["result"]}
     address = arm if Address.ARM in RPC_TABLE[method].address else "@all"
     if method in ("GetRecipe", "DeleteRecipe", "ApplyRecipe"):
+    if method in ("ExtendOverride", "EndOverride"):
+        await client.change(arm, "SetPayloadInformation", {"payload_mass": 1.0}, valid_for_ms=60_000)
+    if method in ("GetRecipe", "DeleteRecipe"):
         await client.change("@all", "PutRecipe", EXAMPLES["PutRecipe"])
     reply = await client.call(address, method, request_["params"], id=request_["id"], **fields)
     (message,) = DOCUMENT["operations"][method]["reply"]["messages"]
@@ -87,11 +90,13 @@ async def test_everything_that_is_published_is_as_its_channel_says(connect: Clie
     twist = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
     await client.change(arm, "ControlConfigurationTopic", {})
     await client.change(arm, "SetTwistLinearSoftLimit", twist)
+    await client.change(arm, "SetPayloadInformation", {"payload_mass": 1.0}, valid_for_ms=60_000)
+    await client.change(arm, "EndOverride", {"all": True})
     await client.change(arm, "SetControlMode", {"control_mode": "ANGULAR_JOYSTICK"})
     await client.change(arm, "HoldArm", {"reason": "a look"})
     await client.change(arm, "SimFault", {"fault": "refuse"})
     await client.call(arm, "SetDesiredLinearTwist", {"linear": 0.1})
-    last = (f"evt/{arm}/outcome", f"state/{arm}/effective", f"meta/factsheet/{arm}")
+    last = (f"evt/{arm}/override", f"evt/{arm}/outcome", f"state/{arm}/effective", f"meta/factsheet/{arm}")
     taken = [await monitor.take_topic(topic) for topic in last]
     channels = {name: (pattern(channel["address"]), channel) for name, channel in DOCUMENT["channels"].items()}
     seen: set[str] = set()
