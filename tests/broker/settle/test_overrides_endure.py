@@ -1,0 +1,162 @@
+"""No value stays looser than its ground after the end of an override, once its arm can be reached under control.
+
+Schedules of changes, ends, faults, locks, other writers and restarts from seeds, judged by the events alone.
+"""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.settle.returns import Returns
+from schema.arms import Authority
+from tests.virtual_plant import START_US, Plant, run
+
+ITEM, SET = "twist_linear_soft_limit", "SetTwistLinearSoftLimit"
+MODES = {"CARTESIAN_JOYSTICK": 2, "CARTESIAN_TRAJECTORY": 5}
+VALUES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+FAULTS = ("offline", "refuse", "moving", "clamp", "lose_answer", "none", "none", "none")
+USERS = ("alice", "bob")
+STEPS = 14
+SLACK = 1e-6
+
+
+class Checker:
+    """What is to be in force, told from the events of an arm in the order of their `seq`."""
+
+    def __init__(self) -> None:
+        self.ground: dict[str, float] = {}
+        self.live: dict[str, dict[int, float]] = {mode: {} for mode in MODES}
+        self.touched: set[str] = set()
+        """Modes that another writer changed while no override was live."""
+        self.ended = 0
+
+    def take(self, event: dict[str, Any]) -> None:
+        """One event."""
+        if event["event"] == "OVERRIDE_ENDED":
+            self._end(event)
+        elif event["event"] == "TWIST_LINEAR_SOFT_LIMIT_CHANGED":
+            self._change(event)
+
+    def _change(self, event: dict[str, Any]) -> None:
+        change, cause = event["change"], event["cause"]
+        mode, before, after = change["slot"], change["before"], change["after"]
+        if cause == "foreign":
+            if not self.live[mode]:
+                self.touched.add(mode)
+        elif "until" in event:
+            if not self.live[mode] and (mode not in self.ground or mode in self.touched):
+                self.ground[mode] = before
+            self.live[mode][event["rev"]] = after
+            self.touched.discard(mode)
+        elif cause != "returned":
+            self.ground[mode] = after
+            self.live[mode].clear()
+            self.touched.discard(mode)
+
+    def _end(self, event: dict[str, Any]) -> None:
+        self.ended += 1
+        for path in event["details"]["paths"]:
+            mode = path.partition("/")[2]
+            given = self.live[mode].pop(event["rev"], None)
+            if event["cause"] == "kept" and given is not None:
+                self.ground[mode] = given
+                self.live[mode] = {rev: value for rev, value in self.live[mode].items() if rev > event["rev"]}
+
+    def in_force(self, mode: str) -> float | None:
+        """The value of the newest live override, else the ground; None where nobody ever set either."""
+        live = self.live[mode]
+        return live[max(live)] if live else self.ground.get(mode)
+
+
+class Schedule:
+    """One seed: what is done, one thing after another."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.checker = Checker()
+        self.seq = 0
+        self.looser: list[str] = []
+
+    async def step(self, plant: Plant) -> None:
+        """One thing, and some time."""
+        dice = self.dice
+        mode, number, user = dice.choice(list(MODES)), dice.choice(VALUES), dice.choice(USERS)
+        params = {"control_mode": mode, ITEM: number}
+        match dice.randrange(9):
+            case 0 | 1 | 2:
+                plant.send("r1", SET, params, user=user, valid_for_ms=dice.choice((2_000, 30_000, 400_000)))
+            case 3:
+                plant.send("r1", SET, params, user=user)
+            case 4:
+                plant.send("r1", "EndOverride", {"all": True, "keep": dice.random() < 0.3}, user=user)
+            case 5:
+                plant.send("r1", "SimFault", {"fault": dice.choice(FAULTS)})
+            case 6:
+                foreign = {"fault": "foreign_change", "item": ITEM, "slot": mode, "value": number}
+                plant.send("r1", "SimFault", foreign)
+            case 7:
+                words = {"reason": "work"} if dice.random() < 0.4 else {}
+                plant.send("r1", "HoldArm" if words else "ReleaseArm", words, user=user)
+            case _:
+                plant.send("r1", "SetAuthority", {"authority": dice.choice(("observe", "control", "control"))})
+        await plant.turn(dice.choice((0.0, 0.01, 1.0, 40.0, 500.0)))
+
+    async def settle(self, plant: Plant) -> None:
+        """Nothing stands in the way any more, and time passes; then judge."""
+        plant.send("r1", "SimFault", {"fault": "none"})
+        for user in USERS:
+            await plant.call("r1", "ReleaseArm", {}, user=user)
+        await plant.call("r1", "SetAuthority", {"authority": "control"})
+        await plant.turn(4_000.0)
+        await self.take(plant)
+        state = plant.session().state
+        assert (state.online, state.authority) == (True, Authority.CONTROL)
+        for mode, number in MODES.items():
+            bound, reported = self.checker.in_force(mode), state.reported[ITEM, number]
+            value: float = reported.twist_linear_soft_limit  # type: ignore[attr-defined]
+            if bound is not None and mode not in self.checker.touched and value > bound + SLACK:
+                self.looser.append(f"{mode}: {value} > {bound}")
+
+    async def take(self, plant: Plant) -> None:
+        """Read the events that are new."""
+        await plant.committed()
+        while (page := (await plant.call("r1", "GetEvents", {"after_seq": self.seq}))["result"])["events"]:
+            for event in page["events"]:
+                self.checker.take(event)
+                self.seq = event["seq"]
+
+
+def played(data: Path, seed: int) -> Schedule:
+    """Three runs of a service on one store and one arm, and a last one in which nothing stands in the way."""
+    schedule = Schedule(seed)
+
+    async def whole() -> None:
+        start_us = START_US
+        for _ in range(3):
+            async with Plant(data, arms=("r1",), start_us=start_us) as plant:
+                for _ in range(STEPS):
+                    await schedule.step(plant)
+                if schedule.dice.random() < 0.5:
+                    await schedule.settle(plant)
+                start_us = plant.clock.now_us() + schedule.dice.choice((1_000_000, 100_000_000, 1_000_000_000))
+        async with Plant(data, arms=("r1",), start_us=start_us) as plant:
+            await schedule.settle(plant)
+
+    run(whole)
+    return schedule
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_value_stays_looser_than_its_ground(tmp_path: Path, seed: int) -> None:
+    assert played(tmp_path, seed).looser == []
+
+
+def test_the_checker_finds_returns_that_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: without returns some seed shows it, and ends there were in all."""
+    monkeypatch.setattr(Returns, "begin", lambda *_: None)
+    monkeypatch.setattr(Returns, "resume", lambda *_: None)
+    schedules = [played(tmp_path / str(seed), seed) for seed in range(4)]
+    assert any(schedule.looser for schedule in schedules)
+    assert all(schedule.checker.ended for schedule in schedules)
