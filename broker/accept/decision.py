@@ -10,7 +10,7 @@ from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.overrides.standing import check_standing
-from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
@@ -18,21 +18,28 @@ from handlers.state.arm_state import ArmState
 from schema.arms import Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError
+from schema.items import ITEMS
 
 NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 """Stands for the arm of a request that is for none."""
 
 
-def check_kept(state: ArmState, user: str, outcome: Change) -> None:
-    """Refuse what is looser than a tightening override of somebody else; raises BrokerError."""
-    if isinstance(outcome, Proposal):
-        check_standing(state, user, outcome.slot, None if outcome.verb is Verb.RESET else outcome.value)
-    elif isinstance(outcome, BatchProposal):
-        for step in outcome.steps:
-            check_standing(state, user, step.slot, step.value)
+def check_overrides(state: ArmState, request: Request, outcome: Change) -> None:
+    """Refuse what is looser than a tightening override of somebody else, and an end of what cannot have one.
+
+    Raises:
+        BrokerError: held, unsupported_option.
+    """
+    if isinstance(outcome, Restoration):
+        asked = dict.fromkeys(outcome.slots)
     else:
-        for slot in outcome.slots:
-            check_standing(state, user, slot, None)
+        steps = outcome.steps if isinstance(outcome, BatchProposal) else (outcome,)
+        asked = {step.slot: None if step.verb is Verb.RESET else step.value for step in steps}
+    for slot, value in asked.items():
+        if request.envelope.ends and ITEMS[slot[0]].held_by_service:
+            text = f"valid_for_ms, until: {slot[0]} takes no end, other items do. Nothing was changed."
+            raise BrokerError("unsupported_option", text)
+        check_standing(state, request.user, slot, value)
 
 
 class Decision:
@@ -78,7 +85,7 @@ class Decision:
         if (policy := self._policing.policy) is not None:
             request = self._policing.check(rpc, request)
         check_lock(rpc, session, request, self.users)
-        only, writes = checked_only or request.envelope.dry_run, rpc.access is Access.WRITE
+        asked, writes, only = request.envelope, rpc.access is Access.WRITE, checked_only or request.envelope.dry_run
         if writes and not only and self._reserve.full():
             raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
         if wrong is not None:
@@ -86,8 +93,8 @@ class Decision:
         state = NOWHERE if session is None else session.state
         if isinstance(outcome := rpc.decide(state, request), CHANGES):
             check_reserve(state, outcome)
-            if state.overrides is not None:
-                check_kept(state, request.user, outcome)
+            if state.overrides is not None or asked.valid_for_ms or asked.until_us:
+                check_overrides(state, request, outcome)
         if policy is not None:
             return self._judged(state, rpc, request, outcome, only=only and writes, counts=counts and writes)
         return checked(state, rpc, outcome) if only and writes else outcome

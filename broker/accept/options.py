@@ -10,9 +10,6 @@ from schema.envelope import When
 from schema.errors import BrokerError
 from schema.features import FEATURES
 
-ENDLESS = frozenset({"ApplyConfig", "ApplyRecipe"})
-"""Methods whose changes cannot have an end yet."""
-
 
 def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = False) -> None:
     """Refuse options that the method does not take, or this version does not serve, and a unit that is not its own.
@@ -28,8 +25,6 @@ def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = 
         _check_taken(rpc, Option.END, name)
         _check_end(arrival, users)
         _check_served(name, "override")
-        if rpc.name in ENDLESS:
-            raise BrokerError("unimplemented", f"{name}: an end of {rpc.name} is not served yet. {NOTHING_CHANGED}")
     if envelope.when is When.IDLE:
         _check_taken(rpc, Option.IDLE, "when")
         _check_served("when", "idle")

@@ -219,13 +219,15 @@ def proposed(outcome: BatchProposal, common: dict[str, Any]) -> BatchJob:
     if outcome.recipe is not None:
         terms = msgspec.structs.replace(common["terms"] or Terms(), recipe=outcome.recipe.label)
         common = {**common, "terms": terms}
+    ends = common["terms"] is not None and common["terms"].until_us > 0
     job = BatchJob(
         slot=WHOLE_SLOT, item=WHOLE, verb=Verb.SET, wanted=None, loosening=outcome.loosening,
-        unchanged=outcome.unchanged, reverse=outcome.reverse, left_out=outcome.left_out, warnings=outcome.warnings,
-        **common,
+        unchanged=outcome.unchanged and not ends, reverse=outcome.reverse, left_out=outcome.left_out,
+        warnings=outcome.warnings, **common,
     )  # fmt: skip
     for one in outcome.steps:
-        new_step(job, one.slot, one.verb, one.value, loosening=one.loosening, unchanged=one.unchanged, named=one.named)
+        unchanged = one.unchanged and not ends
+        new_step(job, one.slot, one.verb, one.value, loosening=one.loosening, unchanged=unchanged, named=one.named)
     return job
 
 

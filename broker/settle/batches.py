@@ -3,7 +3,7 @@
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob, new_step
 from broker.arms.jobs import UNTIMED, ChangeJob, Phase
-from broker.settle.batch_ends import BatchEnds
+from broker.settle.batch_ends import BatchEnds, until
 from broker.settle.endings import not_taken, refusal_of_arm
 from broker.settle.obstacles import Park
 from broker.settle.resumed_batches import Parts, ResumedBatches
@@ -295,7 +295,10 @@ class Batches:
         if step.undoes is not None:
             step.undoes.outcome = REVERSED
         unchanged = step.unchanged or (job.factory and same_as_before)
-        job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
+        if step.undoes is not None and until(job):
+            self._endings.undone(session, job, slot)
+        else:
+            job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
 
     def refused(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:

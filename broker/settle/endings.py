@@ -115,6 +115,10 @@ class Endings:
             return ()
         return self._overriding.took_effect(session, job, slot, value, before)
 
+    def undone(self, session: ArmSession, job: ChangeJob, slot: Slot) -> None:
+        """What an override gave a slot was written back: it leaves the slot."""
+        self._overriding.undone(session, job.rev, slot)
+
     def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
         """The change did not become what was asked; what was reported is desired again."""
         if isinstance(job, BatchJob):

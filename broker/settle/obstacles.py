@@ -167,8 +167,8 @@ class Obstacles:
             return held_by(state, hold)
         if state.overrides is None or job.back is not None:
             return None
-        value = None if job.verb is Verb.RESET else job.wanted
-        kept = (standing(state, job.author.user, slot, value) for slot in job.places)
+        parts = [(part.slot, None if part.verb is Verb.RESET else part.wanted) for part in job.parts]
+        kept = (standing(state, job.author.user, slot, value) for slot, value in parts)
         return next((kept_by(state, one) for one in kept if one is not None), None)
 
     def free(self, session: ArmSession, job: ChangeJob) -> bool:

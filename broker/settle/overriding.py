@@ -136,6 +136,17 @@ class Overriding:
             for one in over
         )
 
+    def undone(self, session: ArmSession, rev: int, slot: Slot) -> None:
+        """What an override gave a slot was written back: it leaves that slot, and ends with its last one."""
+        overrides = session.state.overrides
+        override = None if overrides is None else overrides.find(rev)
+        if overrides is None or override is None or slot not in override.values:
+            return
+        left = stack.leave(overrides, rev, slot)
+        keep(self._ledger, session, left)
+        if left is None or left.find(rev) is None:
+            self.times.drop(session, override)
+
     # ------------------------------------------------------------------ ends
 
     def end(self, session: ArmSession, rev: int, cause: str, by: Author = SERVICE, asked: Asked = NOBODY_ASKED) -> None:

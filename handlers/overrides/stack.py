@@ -65,6 +65,19 @@ def cut(overrides: Overrides, rev: int, owed: Iterable[Slot] = ()) -> Cut:
     return Cut(_needed(Overrides(overrides.grounds, live, returning)), uncovered, (override,))
 
 
+def leave(overrides: Overrides, rev: int, slot: Slot) -> Overrides | None:
+    """An override leaves one slot, and is gone with its last one."""
+    live = []
+    for one in overrides.live:
+        if one.rev == rev:
+            values = {known: value for known, value in one.values.items() if known != slot}
+            if values:
+                live.append(msgspec.structs.replace(one, values=values))
+        else:
+            live.append(one)
+    return _needed(Overrides(overrides.grounds, tuple(live), overrides.returning))
+
+
 def keep(overrides: Overrides, rev: int) -> Cut:
     """The values of an override become the ground of their slots: it ends, and older ones end there."""
     override = _known(overrides, rev)

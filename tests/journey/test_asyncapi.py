@@ -65,10 +65,9 @@ async def test_each_example_is_answered_as_its_schema_says(
         opened = await client.change(arm, "ControlModeTopic")
         request_ = {**request_, "params": opened["result"]}
     address = arm if Address.ARM in RPC_TABLE[method].address else "@all"
-    if method in ("GetRecipe", "DeleteRecipe", "ApplyRecipe"):
     if method in ("ExtendOverride", "EndOverride"):
         await client.change(arm, "SetPayloadInformation", {"payload_mass": 1.0}, valid_for_ms=60_000)
-    if method in ("GetRecipe", "DeleteRecipe"):
+    if method in ("GetRecipe", "DeleteRecipe", "ApplyRecipe"):
         await client.change("@all", "PutRecipe", EXAMPLES["PutRecipe"])
     reply = await client.call(address, method, request_["params"], id=request_["id"], **fields)
     (message,) = DOCUMENT["operations"][method]["reply"]["messages"]

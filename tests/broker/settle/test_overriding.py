@@ -623,3 +623,78 @@ def test_everything_goes_on_after_a_restart(tmp_path: Path) -> None:
     play(tmp_path, first)
     play(tmp_path, in_time)
     play(tmp_path, late, start_us=1_800_000_000_000_000 + 7_200_000_000)
+
+
+BOTH = {"items": {ITEM: {"CARTESIAN_JOYSTICK": 0.1}, "payload_information": {"payload_mass": 2.0}}}
+
+
+def test_a_batch_is_one_override_over_what_took_effect_of_it(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        reply = await plant.call("r1", "ApplyConfig", BOTH, valid_for_ms=10 * MINUTE)
+        assert (reply["ok"], "until" in reply) == (True, True)
+        assert states(plant) == [(3, "unordered", "live")]
+        assert sorted(overrides(plant)[0]["paths"]) == ["payload_information", PATH]
+        reply = await limit(plant, 0.2, user="plc")
+        assert reply["ok"], "one of the slots has no order"
+        assert overrides(plant)[0]["paths"] == ["payload_information"]
+        await plant.turn(601.0)
+        assert (there(plant), mass(plant)) == ((0.2, 0.2), (0.0, 0.0))
+        assert len(told(plant, "OVERRIDE_ENDED")) == 1
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_a_batch_that_is_there_already_counts_for_its_time(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", "ApplyConfig", BOTH)
+        assert (await plant.call("r1", "ApplyConfig", BOTH, valid_for_ms=10 * MINUTE))["ok"]
+        assert len(overrides(plant)) == 1
+        await plant.turn(601.0)
+        assert (there(plant), mass(plant)) == ((0.1, 0.1), (2.0, 2.0))
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("on_failure", ["leave", "reverse"])
+def test_of_a_batch_that_failed_only_what_took_effect_ends(tmp_path: Path, on_failure: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await plant.fault("r1", "refuse", item="payload_information")
+        reply = await plant.call("r1", "ApplyConfig", {**BOTH, "on_failure": on_failure}, valid_for_ms=10 * MINUTE)
+        assert not reply["ok"]
+        await plant.fault("r1", "none")
+        await plant.turn(1.0)
+        if on_failure == "reverse":
+            assert (there(plant), is_clean(plant)) == ((0.25, 0.25), True)
+            return
+        assert overrides(plant)[0]["paths"] == [PATH]
+        await plant.turn(601.0)
+        assert there(plant) == (0.25, 0.25)
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_ruling_24_a_batch_of_joint_items_takes_no_end(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        params = {"items": {"joint_limits": {"max_velocity": {"values": [0.1] * 7}}}}
+        reply = await plant.call("r1", "ApplyConfig", params, valid_for_ms=MINUTE)
+        assert reply["error"]["kind"] == "unsupported_option"
+        assert "joint_limits takes no end" in reply["error"]["message"]
+
+    play(tmp_path, scenario)
+
+
+def test_ruling_11_a_batch_that_is_looser_in_one_slot_is_refused(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.1, HOUR)
+        loose = {"items": {ITEM: {"CARTESIAN_JOYSTICK": 0.2}, "gravity_vector": {"z": -9.81}}}
+        assert (await plant.call("r1", "ApplyConfig", loose, user="plc"))["error"]["kind"] == "held"
+        tight = {"items": {ITEM: {"CARTESIAN_JOYSTICK": 0.05}, "gravity_vector": {"z": -9.81}}}
+        assert (await plant.call("r1", "ApplyConfig", tight, user="plc", valid_for_ms=MINUTE))["ok"]
+
+    play(tmp_path, scenario)

@@ -274,3 +274,15 @@ def test_overrides_are_whole_with_the_ground_of_every_slot() -> None:
     assert owing is not None
     assert owing.is_whole
     assert not Overrides({}, (), owing.returning).is_whole
+
+
+def test_an_override_that_leaves_its_last_slot_is_gone() -> None:
+    both = override(1, {LINEAR: limit(0.4), PAYLOAD: PayloadInformation(1.0)})
+    overrides = stack.push(None, both, {LINEAR: limit(0.25), PAYLOAD: PayloadInformation()})
+    overrides = stack.push(overrides, one(2, 0.1), {})
+    left = stack.leave(overrides, 1, PAYLOAD)
+    assert left is not None
+    assert (sorted(left.grounds), [sorted(one.values) for one in left.live]) == ([LINEAR], [[LINEAR], [LINEAR]])
+    left = stack.leave(left, 1, LINEAR)
+    assert left is not None
+    assert [one.rev for one in left.live] == [2]
