@@ -260,8 +260,9 @@ def acceptance_of(
 ) -> Acceptance:
     """Stage 1."""
     acks = Acks(intake)
-    decision = Decision(ledger.store.reserve, settings, settler.policing)
-    comparisons = Comparisons(sessions, PastValues(ledger.store), decision.grant)
+    past = PastValues(ledger.store)
+    decision = Decision(ledger.store.reserve, settings, settler.policing, past)
+    comparisons = Comparisons(sessions, past, decision.grant)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     orders = orders_of(ledger, access, settler, reconciler, comparisons, recipes)
     plans = plans_of(ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders)

@@ -1,12 +1,11 @@
 """What of the operations of a fleet a build serves."""
 
-FEATURES: tuple[str, ...] = ("batch", "override", "idle", "recipe", "find")
+FEATURES: tuple[str, ...] = ("batch", "override", "idle", "history", "recipe", "find")
 """Words of `features` in `meta/service`, of ALL_FEATURES."""
 ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "rollout", "policy", "find")
 """All that the protocol has, in its order."""
 
 UNBUILT: dict[str, str] = {
-    "RestoreRevision": "history",
     "Rollout": "rollout",
 }
 """Methods that the protocol describes and this build has not: each with the feature that it belongs to."""

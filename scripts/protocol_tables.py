@@ -303,6 +303,10 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`recipe, version?` (the newest)`, items?` (paths)`, partial?, on_failure?`",
         "as ApplyConfig, and `recipe: {name, version, digest}`",
     ),
+    "RestoreRevision": (
+        "`rev, items?` (paths; else what changed since)`, partial?, on_failure?`",
+        "as ApplyConfig",
+    ),
     "SetAuthority": ("`authority`: observe, advise or control; `reason?`", "`{}`"),
     "HoldArm": ("`reason, until?`", "`{}`"),
     "ReleaseArm": ("", "`{}`"),

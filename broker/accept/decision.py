@@ -4,13 +4,15 @@ import msgspec
 
 from broker.accept.admission import check_lock, check_policy, check_values
 from broker.arms.arm_session import ArmSession
+from broker.record.past_values import PastValues
 from broker.settings import Settings, Users
 from broker.settle.policing import NeedsSecondError, Policing
 from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
+from handlers.methods.restore_revision import decide_found
 from handlers.overrides.standing import check_standing
-from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Restoration
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, BatchQuery, Change, Outcome, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant
 from handlers.rpc.row import Access, Rpc
@@ -45,8 +47,8 @@ def check_overrides(state: ArmState, request: Request, outcome: Change) -> None:
 class Decision:
     """Decides requests by the present settings; nothing is stored or told."""
 
-    def __init__(self, reserve: Reserve, settings: Settings, policing: Policing) -> None:
-        self._reserve, self._policing = reserve, policing
+    def __init__(self, reserve: Reserve, settings: Settings, policing: Policing, past: PastValues) -> None:
+        self._reserve, self._policing, self._past = reserve, policing, past
         self.follow(settings)
 
     def follow(self, settings: Settings) -> Users:
@@ -91,13 +93,20 @@ class Decision:
         if wrong is not None:
             check_values(rpc, session, request, wrong)
         state = NOWHERE if session is None else session.state
-        if isinstance(outcome := rpc.decide(state, request), CHANGES):
+        if isinstance(outcome := self._found(state, request, rpc.decide(state, request)), CHANGES):
             check_reserve(state, outcome)
             if state.overrides is not None or asked.valid_for_ms or asked.until_us:
                 check_overrides(state, request, outcome)
         if policy is not None:
             return self._judged(state, rpc, request, outcome, only=only and writes, counts=counts and writes)
         return checked(state, rpc, outcome) if only and writes else outcome
+
+    def _found(self, state: ArmState, request: Request, outcome: Outcome) -> Outcome:
+        """An outcome; of a change to values of the past, with these looked up."""
+        if not isinstance(outcome, BatchQuery):
+            return outcome
+        values = self._past.found(state, outcome.source.rev, outcome.slots)
+        return decide_found(state, request, outcome, values)
 
     def _judged(
         self, state: ArmState, rpc: Rpc, request: Request, outcome: Outcome, *, only: bool, counts: bool

@@ -80,6 +80,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
         "items": {"payload_information": {"payload_mass": 1.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
     },
     "ApplyRecipe": {"recipe": "weld"},
+    "RestoreRevision": {"rev": 1, "items": ["payload_information"]},
     "SetAuthority": {"authority": "control", "reason": "the cell is empty"},
     "HoldArm": {"reason": "maintenance"},
     "ReleaseArm": {},

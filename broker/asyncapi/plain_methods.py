@@ -153,6 +153,9 @@ PARAMS: dict[str, Schema] = {
         },
         ("recipe",),
     ),
+    "RestoreRevision": record(
+        {"rev": whole(1), "items": _PATHS, "partial": FLAG, "on_failure": one_of("leave", "reverse")}, ("rev",)
+    ),
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
@@ -243,6 +246,9 @@ RESULTS: dict[str, Schema] = {
     "GetPlan": _PLAN,
     "ListPlans": record({"plans": listed(MAPPING), "more": FLAG}, ("plans", "more")),
     "SteerPlan": record({"plan": whole(1), "state": one_of(*PlanState)}, ("plan", "state")),
+    "RestoreRevision": record(
+        {"items": mapped(either(TEXT, MAPPING)), "left_out": mapped(MAPPING)}
+    ),
     **dict.fromkeys(
         (
             "ConfirmPending", "DiscardPending", "ConfirmArm", "SetAuthority", "HoldArm",

@@ -8,6 +8,7 @@ from broker.arms.batch_job import old_outcomes, unpack_values
 from broker.blobs import unpack
 from broker.record.batch_entries import batch_of
 from broker.record.principals import FOREIGN_USER
+from broker.store.errors import RowDamagedError
 from broker.store.rows import HistoryPage, PastChange
 from handlers.batch.outcomes import CHANGED, WHOLE_KEY
 from handlers.compare.views import ground_of
@@ -172,6 +173,17 @@ class PastValues:
                 text = f"{path}: {rev}: more than {LOOKED_AT_MOST} changes lie between; name fewer items"
                 raise BrokerError("out_of_limits", text, name="VALUE_IS_BELOW_MINIMUM")
         return {slot: value for slot, value in values.items() if value is not None}
+
+    def found(self, state: ArmState, rev: int, slots: Collection[Slot]) -> dict[Slot, Message]:
+        """As `at`.
+
+        Raises:
+            BrokerError: out_of_limits, with the bound; internal where the store is damaged.
+        """
+        try:
+            return self.at(state, rev, slots)
+        except RowDamagedError as error:
+            raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
 
     def _at_revision(
         self, state: ArmState, rev: int, key: str, slots: set[Slot], budget: Budget

@@ -77,6 +77,15 @@ class BatchProposal(msgspec.Struct, frozen=True, gc=False):
         return not self.loosening and not self.unchanged
 
 
+class BatchQuery(msgspec.Struct, frozen=True, gc=False):
+    """A change of some slots to values that the shell looks up; it is decided when they are known."""
+
+    source: RevisionSource
+    slots: tuple[Slot, ...]
+    partial: bool = False
+    reverse: bool = False
+
+
 class OpenHandle(msgspec.Struct, frozen=True, gc=False):
     """Open a notification handle of a topic, `config` or `mode`."""
 
@@ -245,6 +254,7 @@ Outcome = (
     Answer
     | Proposal
     | BatchProposal
+    | BatchQuery
     | OpenHandle
     | CloseHandle
     | HistoryQuery

@@ -29,7 +29,7 @@ OWN = [
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand",
     "SetAuthority", "HoldArm", "ReleaseArm", "ExtendOverride", "EndOverride",
     "ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory",
-    "ApplyConfig", "ApplyRecipe",
+    "ApplyConfig", "ApplyRecipe", "RestoreRevision",
 ]  # fmt: skip
 QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
@@ -44,7 +44,7 @@ HELD = [
 ACCESS = {"SetAuthority", "HoldArm", "ReleaseArm"}
 OVERRIDES = {"ExtendOverride", "EndOverride"}
 _READS = ("Get", "Describe")
-CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "ApplyConfig"}
+CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory", "ApplyConfig", "RestoreRevision"}
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
     "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe", "ApplyRecipe",
@@ -70,7 +70,7 @@ DEGREES = {
 }  # fmt: skip
 ROW_BY_ROW = {
     *(name for name in WRITES if name.startswith(("Set", "Reset", "Clear"))),
-    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending", *OVERRIDES, "ApplyRecipe",
+    "HoldArm", "ReleaseArm", "ConfirmPending", "DiscardPending", *OVERRIDES, "ApplyRecipe", "ApplyConfig",
 } - {"SetControlMode"}  # fmt: skip
 """Methods that are done with each arm of a group."""
 

@@ -107,3 +107,21 @@ async def test_what_is_no_batch_is_refused(
     )
     reply = await client.call(arm, "ApplyConfig", params, **fields)
     assert (reply["ok"], reply["error"]["kind"]) == (False, kind), reply
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_revision_is_restored(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(codec=codec)
+    first = await apply(client, arm, twist(0.2) | {"payload_information": {"payload_mass": 0.0}})
+    await apply(client, arm, {"tool_configuration": {"tool_mass": 0.8}, "payload_information": {"payload_mass": 2.1}})
+    await client.change(arm, "SetPayloadInformation", {"payload_mass": 1.1})
+    reply = await client.call(arm, "RestoreRevision", {"rev": first["rev"]})
+    assert (reply["ok"], reply["stage"], reply["rev"]) == (True, "applied", first["rev"] + 3), reply
+    assert reply["result"] == {"items": {"tool_configuration": "applied", "payload_information": "applied"}}
+    blamed = await client.call(arm, "Blame", {"items": ["payload_information"]})
+    (value,) = blamed["result"]["values"]
+    assert (value["method"], value["rev"], value["value"]["payload_mass"]) == ("RestoreRevision", reply["rev"], 0.0)
+    beyond = await client.call(arm, "RestoreRevision", {"rev": 900})
+    assert (beyond["error"]["kind"], beyond["error"]["name"]) == ("out_of_limits", "VALUE_IS_ABOVE_MAXIMUM")
+    text = f"params.rev: 900 > {reply['rev']}, the present revision of {arm}. Nothing was changed."
+    assert beyond["error"]["message"] == text
