@@ -262,6 +262,8 @@ class Service:
 
     def _serve(self, supervisor: Supervisor) -> None:
         """Begin what runs until the end of the run."""
+        self.summaries.live_plans = self._stage_1.plans.book.of_groups
+        self.fleet_events.on_plan = self.summaries.plans_changed
         own = (self._stage_1.plans.look_at_time, self._counters.tell)
         tellers = (*own, self._access.denials.tell, self._store.reserve.watch)
         self._keep_running((

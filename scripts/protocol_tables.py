@@ -261,7 +261,7 @@ MAPPINGS: dict[str, tuple[str, str]] = {
     "DeleteRecipe": ("`name, if_version?`", "`{}`"),
     "FindArms": (
         "`where?, show?` (at most 16 paths)`, after?, limit?` (100, at most 500); fleet.md",
-        "`{arms: [{arm, model, presence, ready, activity, mode, authority, differs, pending, override, rev, values?}], count, more}`, in order of id; `count` of all that match",
+        "`{arms: [{arm, model, presence, ready, activity, mode, authority, differs, pending, override, rev, recipe?, values?}], count, more}`, in order of id; `count` of all that match",
     ),
     "GetFleetHistory": (
         "`since?, until?, user?, item?, method?, plan?, outcome?, cursor?, limit?` (50, at most 500)",

@@ -63,6 +63,11 @@ class PlanBook:
         if kind is PlanKind.ROLLOUT and live.count(PlanKind.ROLLOUT) >= ROLLOUTS_MOST:
             raise BrokerError("busy", f"{ROLLOUTS_MOST} rollouts are live, the most there may be. Nothing was changed.")
 
+    def of_groups(self) -> list[tuple[str, int]]:
+        """Group and number of each live plan that is of one, by number."""
+        live = (one.plan for _, one in sorted(self.plans.items()) if one.plan.live and not one.dry)
+        return [(plan.asked.target[1:], plan.n) for plan in live if plan.asked.target.startswith("@")]
+
     def next_number(self) -> int:
         """The number of a new plan."""
         self._last += 1

@@ -72,6 +72,7 @@ class Summaries:
         """Groups whose summary may say something else now."""
         self._began_s = 0.0
         self._unmet = UNMET_TRIES
+        self._plans: dict[str, list[int]] = {}
         self.live_plans: Callable[[], Iterable[tuple[str, int]]] = tuple
         """Group and number of each plan that is not over, by number."""
 
@@ -100,9 +101,8 @@ class Summaries:
         self._changed.update(self._summaries)
         self._woken.set()
 
-    def plans_changed(self, group: str) -> None:
-        """Another plan of a group is live, or one no more."""
-        self._changed.add(group)
+    def plans_changed(self) -> None:
+        """Another plan is live, or one no more."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -149,9 +149,9 @@ class Summaries:
 
     async def _send_changed(self) -> None:
         """Send the summaries that say something else, as the outbox has room."""
-        plans: dict[str, list[int]] = {}
-        for name, number in self.live_plans():
-            plans.setdefault(name, []).append(number)
+        plans, before = self._live(), self._plans
+        self._plans = plans
+        self._changed.update(name for name in plans | before if plans.get(name) != before.get(name))
         for name in sorted(self._changed):
             self._changed.discard(name)
             if (summary := self._summaries.get(name)) is not None:
@@ -159,6 +159,13 @@ class Summaries:
             while self._outbox.backlog >= LOADED:  # noqa: ASYNC110 - it tells of room to what waits in the store alone
                 await asyncio.sleep(SLICE_S)
             await self._rest()
+
+    def _live(self) -> dict[str, list[int]]:
+        """The plans of each group that has some."""
+        plans: dict[str, list[int]] = {}
+        for name, number in self.live_plans():
+            plans.setdefault(name, []).append(number)
+        return plans
 
     def _send(self, name: str, told: dict[str, Any]) -> None:
         said = hash(_encode(told))

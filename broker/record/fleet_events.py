@@ -1,5 +1,6 @@
 """The events of the fleet itself, on `evt/@all/...`."""
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -23,6 +24,8 @@ class FleetEvents:
     def __init__(self, ledger: Ledger, stream: FleetStream) -> None:
         self._ledger = ledger
         self.stream = stream
+        self.on_plan: Callable[[], None] = lambda: None
+        """Called when something is told of a plan."""
 
     @property
     def counters(self) -> tuple[int, int]:
@@ -63,4 +66,6 @@ class FleetEvents:
             trace=trace, details=details, plan=plan,
         )  # fmt: skip
         self._ledger.store.flush_soon()
+        if plan:
+            self.on_plan()
         return event

@@ -102,7 +102,7 @@ def test_a_plan_is_named_while_it_is_live(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         summaries = plant.service.summaries
         summaries.live_plans = lambda: [("cell-4", number) for number in range(1, 20)] + [("all", 20)]
-        summaries.plans_changed("cell-4")
+        summaries.plans_changed()
         told = await plant.document(TOPIC, lambda each: each["plans"] != [])
         assert told["plans"] == list(range(4, 20))
 
@@ -145,3 +145,18 @@ def test_lost_summaries_are_sent_again_after_a_reading(tmp_path: Path) -> None:
         assert sent(plant, "state/@all/fleet")[-1]["online"] == 1
 
     play(tmp_path, scenario, arm=cell(r1=["cell-4"]))
+
+
+def test_a_change_of_a_group_is_named_until_it_has_ended(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.document(TOPIC, lambda each: each["online"] == 2)
+        await plant.fault("r2", "hang")
+        plant.send("@cell-4", SET, twist(0.1), id="slow")
+        told = await plant.document(TOPIC, lambda each: each["plans"] != [])
+        (number,) = told["plans"]
+        await plant.fault("r2", "none")
+        assert (await plant.reply("slow"))["plan"] == number
+        after = len(plant.link.published)
+        assert await plant.document(TOPIC, lambda each: each["plans"] == [], after)
+
+    play(tmp_path, scenario, arm=cell(r1=["cell-4"], r2=["cell-4"]))
