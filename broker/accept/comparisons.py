@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from broker.arms.arm_session import ArmSession
 from broker.record.history_entries import Entry, told_terms
 from broker.record.past_values import PastValues
+from broker.record.principals import FOREIGN_USER
 from broker.store.errors import RowDamagedError
 from broker.store.rows import PastChange
 from handlers.compare.blame import ADOPTED, Claim, claim_document, claims
@@ -16,6 +17,7 @@ from handlers.rpc.request import Request
 from handlers.rpc.rights import Grant, check_read
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from handlers.state.arm_state import ArmState
+from handlers.state.limit_sources import SETTINGS_USER
 from handlers.state.provenance import Stamp
 from handlers.state.recipes import Shelf
 from schema.arms import Slot
@@ -119,15 +121,23 @@ class Comparisons:
     def _claimed(self, state: ArmState, claim: Claim, change: PastChange | None) -> Entry:
         if change is None:
             return self._unclaimed(state, claim, claim.stamp)
-        by = change.user if change.user.startswith("@") else f"{change.user}/{change.conn}"
         told: Entry = {"method": change.method}
         told |= {name: text for name in ("reason", "request_id") if (text := getattr(change, name))}
         if change.terms is not None:
             told |= told_terms(change.terms)
+        by = _author(change.user, change.conn)
         return claim_document(claim, change.rev, change.settled_at_us or change.at_us, by, told)
 
     def _unclaimed(self, state: ArmState, claim: Claim, stamp: Stamp) -> Entry:
-        """Of a value of which there is no change: it was there at the adoption, or the history is too short for it."""
-        by = ADOPTED if not stamp.by or stamp.by.startswith("@") else stamp.by
-        rev = self._past.adopted_rev(state) if by == ADOPTED else state.last_rev.get(claim.slot, 0)
-        return claim_document(claim, rev, stamp.at_us, by, {})
+        """Of a value of which no change is stored: of the adoption, too new to be stored, or too old to be kept."""
+        slot = claim.slot
+        last = state.last_rev.get(slot, 0)
+        newest = stamp.by == FOREIGN_USER and last != state.desired_rev.get(slot, 0) and not claim.part
+        if newest or stamp.by not in ("", SETTINGS_USER, FOREIGN_USER):
+            return claim_document(claim, last, stamp.at_us, _author(*stamp.by.split("/", 1)), {})
+        return claim_document(claim, self._past.adopted_rev(state), stamp.at_us, ADOPTED, {})
+
+
+def _author(user: str, conn: str = "") -> str:
+    """Who set a value, as Blame names them: people with their connection."""
+    return user if user.startswith("@") else f"{user}/{conn}"

@@ -213,15 +213,13 @@ class PastValues:
         found: dict[Stamp, PastChange] = {}
         open_stamps = {stamp for stamp in stamps if stamp.by not in ("", SETTINGS_USER)}
         changes = Budget(LOOKED_AT_MOST).of(self._newest_first(state.arm, slot[0], last + 1))
-        touches = _touches(changes, {slot})
-        for number, (change, _, touch) in enumerate(touches):
+        for number, (change, _, touch) in enumerate(_touches(changes, {slot})):
             if not number and change.rev != last and not named:
                 break  # nobody changed it since its arm was adopted
-            if touch.took_effect:
-                for stamp in [one for one in open_stamps if _matches(change, one)]:
-                    found[stamp] = change
-                    if stamp.by != FOREIGN_USER:
-                        open_stamps.discard(stamp)
+            for stamp in [one for one in open_stamps if _matches(change, touch, one)]:
+                found[stamp] = change
+                if stamp.by != FOREIGN_USER:
+                    open_stamps.discard(stamp)
             if all(stamp.by == FOREIGN_USER and change.at_us < stamp.at_us for stamp in open_stamps):
                 break
         return found
@@ -271,7 +269,9 @@ def _whole(arm: str, page: HistoryPage) -> Sequence[PastChange]:
     return page.changes
 
 
-def _matches(change: PastChange, stamp: Stamp) -> bool:
+def _matches(change: PastChange, touch: Touch, stamp: Stamp) -> bool:
+    """Whether a change left a stamp; of one of which no end is stored yet the stamp tells that it took effect."""
     if stamp.by == FOREIGN_USER:  # it is stamped when it is read, its row a little later
-        return change.user == FOREIGN_USER and change.at_us >= stamp.at_us
-    return change.at_us == stamp.at_us and f"{change.user}/{change.conn}" == stamp.by
+        return touch.took_effect and change.user == FOREIGN_USER and change.at_us >= stamp.at_us
+    known = touch.took_effect or not change.outcome
+    return known and change.at_us == stamp.at_us and f"{change.user}/{change.conn}" == stamp.by

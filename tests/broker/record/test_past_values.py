@@ -280,6 +280,13 @@ def test_the_change_that_set_a_value_is_found_by_its_author_and_time(history: Hi
     assert {one: change.rev for one, change in found.items()} == {stamp(2): 2, stamp(3, "bob/hmi"): 3}
 
 
+def test_of_a_change_whose_end_is_not_stored_yet_the_author_tells_that_it_took_effect(history: History) -> None:
+    history.add(0.25, 0.2)
+    history.add(0.2, 0.3, "", user="@service", conn="")
+    found = history.past().set_by(history.state(), TWIST, [stamp(3, "@service/")])
+    assert [change.rev for change in found.values()] == [3]
+
+
 def test_a_foreign_change_was_stamped_a_little_before_its_row(history: History) -> None:
     history.add(0.25, 0.2, "foreign", user="@arm", conn="")
     history.add(0.2, 0.3, "foreign", user="@arm", conn="")

@@ -113,6 +113,30 @@ async def test_a_value_tells_who_set_it(connect: ClientMaker, arm: str, codec: s
     assert len({one["path"] for one in everything}) == len(everything)
 
 
+@pytest.mark.parametrize("codec", CODECS)
+async def test_an_override_is_told_with_its_end_and_lies_on_its_ground(
+    connect: ClientMaker, arm: str, codec: str
+) -> None:
+    topic = "config/TWIST_LINEAR_SOFT_LIMIT_CHANGED"
+    client = await connect(f"evt/{arm}/{topic}", codec=codec)
+    rev = await twist(client, arm, 0.2)
+    over = await twist(client, arm, 0.3, valid_for_ms=600_000)
+    found = await result(client, arm, "Diff", to={"view": "ground"})
+    assert found["differences"] == [{"path": PATH, "from": 0.3, "to": 0.2, "direction": "tightening"}]
+    assert (await result(client, arm, "Diff", from_={"rev": rev}, to={"rev": over}))["same"] is True
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    (told, *_) = (await result(client, arm, "GetHistory"))["changes"]
+    assert (entry["rev"], entry["value"], entry["until"]) == (over, 0.3, told["until"])
+    assert "returned_from" not in told
+    await client.change(arm, "EndOverride", {"rev": over})
+    await client.document(f"evt/{arm}/{topic}", lambda event: event["cause"] == "returned")
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    (told, *_) = (await result(client, arm, "GetHistory"))["changes"]
+    assert (told["rev"], told["returned_from"], told["direction"]) == (entry["rev"], over, "tightening")
+    assert (entry["by"], entry["method"], entry["value"]) == ("@service", "EndOverride", 0.2)
+    assert (await result(client, arm, "Diff", from_={"rev": entry["rev"]}, to={"view": "ground"}))["same"] is True
+
+
 async def test_numbers_of_two_authors_are_told_apart(connect: ClientMaker, arm: str) -> None:
     alice, other = await connect(), await connect()
     limits = (await alice.change(arm, "GetJointLimits"))["result"]
@@ -175,7 +199,7 @@ async def test_a_foreign_change_is_of_the_arm(connect: ClientMaker, arm: str) ->
         ("Diff", {"to": {}, "items": ["gravity"]}, "unknown_enum"),
         ("Diff", {"to": {}, "items": ["gravity_vector"] * 300}, "out_of_limits"),
         ("Diff", {"to": {}, "items": [["gravity_vector"]]}, "malformed"),
-        ("Diff", {"to": {}, "after": "r12"}, "unknown_field"),
+        ("Diff", {"to": {}, "before": "r12"}, "unknown_field"),
         ("Blame", {"items": {}}, "malformed"),
         ("Blame", {"items": ["control_mode"]}, "unknown_enum"),
         ("Blame", {"rev": 3}, "unknown_field"),

@@ -60,6 +60,14 @@ async def test_a_group_is_exported_and_nothing_of_a_moment_ago(
     assert (await shell("export", "r1", "--out", "cell")).code == OK
     assert "CARTESIAN_JOYSTICK = 0.125\n" in (tmp_path / "cell/r1.toml").read_text()
     assert (await shell("export", "@cell-5", "--out", "cell")).code == REFUSED
+    await twist(client, "r2", 0.25)
+    group = await shell("diff", "r1", "@cell-4")
+    assert (group.code, group.out) == (REFUSED, f"r1: the same\nr2: {PATH}\n")
+    assert (await shell("diff", "cell/r1.toml", "@cell-4", "--json")).code == REFUSED
+    await twist(client, "r2", 0.125)
+    assert (await shell("diff", "r1@2", "@cell-4")).code == OK
+    await client.change("r1", TWIST, {**JOYSTICK, "twist_linear_soft_limit": 0.0625}, valid_for_ms=600_000)
+    assert (await shell("export", "r1", "--out", "cell")).out == "cell/r1.toml (as before)\n"
 
 
 async def test_an_export_twice_gives_the_same_bytes(
