@@ -262,7 +262,7 @@ def acceptance_of(
     acks = Acks(intake)
     past = PastValues(ledger.store)
     decision = Decision(ledger.store.reserve, settings, settler.policing, past)
-    comparisons = Comparisons(sessions, past, decision.grant)
+    comparisons = Comparisons(sessions, past, decision.check_read)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     orders = orders_of(ledger, access, settler, reconciler, comparisons, recipes)
     plans = plans_of(ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders)

@@ -14,7 +14,6 @@ from handlers.compare.views import values_of
 from handlers.methods.recipes import of_source
 from handlers.rpc.outcome import Answer, BlameQuery, DiffQuery
 from handlers.rpc.request import Request
-from handlers.rpc.rights import Grant, check_read
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from handlers.state.arm_state import ArmState
 from handlers.state.limit_sources import SETTINGS_USER
@@ -30,10 +29,12 @@ from schema.nearest import did_you_mean
 class Comparisons:
     """Reads arms, their history and recipes for questions about values; changes nothing."""
 
-    def __init__(self, sessions: Mapping[str, ArmSession], past: PastValues, grant_of: Callable[[str], Grant]) -> None:
+    def __init__(
+        self, sessions: Mapping[str, ArmSession], past: PastValues, check_read: Callable[[str, Request], None]
+    ) -> None:
         self._sessions = sessions
         self._past = past
-        self._grant_of = grant_of
+        self._check_read = check_read
 
     def answer(self, session: ArmSession, request: Request, query: DiffQuery | BlameQuery) -> Answer:
         """The answer to a Diff or Blame of one arm.
@@ -100,7 +101,7 @@ class Comparisons:
         return session.state if arm in ("", session.arm) else self._named(request, arm, path)
 
     def _named(self, request: Request, arm: str, path: str) -> ArmState:
-        check_read(arm, request.user, self._grant_of(request.user))
+        self._check_read(arm, request)
         found = self._sessions.get(arm)
         if found is None:
             text = f"{path}.arm: no arm {arm[:64]!r}{did_you_mean(arm, self._sessions)}"

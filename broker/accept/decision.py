@@ -12,9 +12,10 @@ from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.methods.restore_revision import decide_found
 from handlers.overrides.standing import check_standing
+from handlers.policy.rights import PolicyRight
 from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, BatchQuery, Change, Outcome, Restoration
 from handlers.rpc.request import Request
-from handlers.rpc.rights import Grant
+from handlers.rpc.rights import Grant, check_read
 from handlers.rpc.row import Access, Rpc
 from handlers.state.arm_state import ArmState
 from schema.arms import Verb
@@ -59,6 +60,12 @@ class Decision:
     def grant(self, user: str) -> Grant:
         """What a user may do by the present settings."""
         return self.users.grant(user)
+
+    def check_read(self, arm: str, request: Request) -> None:
+        """Refuse who may not read another arm than the one addressed; raises BrokerError."""
+        check_read(arm, request.user, self.grant(request.user))
+        if (policy := self._policing.policy) is not None and policy.asks_reads:
+            self._policing.check_right(PolicyRight.READ, request, arm)
 
     def of(
         self,

@@ -156,7 +156,7 @@ class Policing:
 
     def refuses(self, state: ArmState, job: ChangeJob) -> BrokerError | None:
         """Why a change that waited may not begin any more, if so."""
-        if job.author.user.startswith(OURS):
+        if job.author.user.startswith(OURS) or job.method not in NEEDS:  # what takes something back is not asked
             return None
         needs = tuple(
             need_of(

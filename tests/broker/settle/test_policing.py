@@ -234,6 +234,20 @@ def test_reads_are_asked_where_a_rule_names_them(tmp_path: Path) -> None:
     policed(tmp_path, scenario)
 
 
+def test_who_may_not_read_an_arm_may_not_compare_another_one_with_it(tmp_path: Path) -> None:
+    rules = RULES + '[[rule]]\nname = "engineers read r1"\nroles = ["engineer"]\nallow = ["read"]\narms = ["r1"]\n'
+
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, rules)
+        assert (await plant.call("r1", "Diff", {"to": {"rev": 1}}, user="alice"))["ok"]
+        error = error_of(await plant.call("r1", "Diff", {"to": {"arm": "r2"}}, user="alice"), "not_permitted")
+        assert (error["name"], error["rule"]) == ("READ_PERMISSION_DENIED", "engineers read r1")
+        reloaded(plant, RULES)
+        assert (await plant.call("r1", "Diff", {"to": {"arm": "r2"}}, user="bob"))["ok"]
+
+    policed(tmp_path, scenario)
+
+
 def test_who_am_i_tells_the_roles(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         assert (await plant.call("nowhere", "WhoAmI", {}, user="alice"))["result"]["roles"] == ["engineer"]
@@ -352,7 +366,9 @@ def test_what_the_service_itself_does_is_not_asked(tmp_path: Path) -> None:
         (job,) = session.unsettled()
         reloaded(plant, "")
         assert policing.refuses(session.state, job) is not None
-        job.author = msgspec.structs.replace(job.author, user="@service")
+        author, job.author = job.author, msgspec.structs.replace(job.author, user="@service")
+        assert policing.refuses(session.state, job) is None
+        job.author, job.method = author, "Reverse"
         assert policing.refuses(session.state, job) is None
 
     policed(tmp_path, scenario)

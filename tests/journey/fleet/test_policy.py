@@ -124,6 +124,97 @@ async def test_a_policy_over_a_restart(connect: ClientMaker, policed: RunningSer
     assert (await again.call("r12", TWIST, twist(0.22)))["error"]["rule"] == "engineers loosen"
 
 
+CONTRACT = """\
+timezone = "Europe/Berlin"
+[roles]
+operator = ["bob", "hmi-*"]
+engineer = ["alice", "carol"]
+[rates]
+"*" = "2/min"
+[[rule]]
+name = "slower is for everybody"
+roles = ["*"]
+allow = ["tighten", "hold"]
+[[rule]]
+name = "engineers loosen"
+roles = ["engineer"]
+groups = ["cell-4"]
+items = ["twist_linear_soft_limit"]
+allow = ["loosen"]
+ceilings = { twist_linear = 0.25, payload_mass = 2.0 }
+at_most = "1h"
+two_person = true
+[[rule]]
+name = "engineers approve"
+roles = ["engineer"]
+allow = ["approve", "steer"]
+"""
+"""The rules of the examples of the protocol, at all hours."""
+
+
+@pytest.fixture
+def two_person(start_service: Callable[..., RunningService], tmp_path: Path) -> RunningService:
+    """A service with the rules of the examples, on a server that proves users."""
+    file = tmp_path / "policy.toml"
+    file.write_text(CONTRACT, encoding="utf-8")
+    arms = [{"id": "r12", "adapter": "simulated", "model": "gen3_7dof", "groups": ["cell-4"]}]
+    return start_service("r12", policy={"file": str(file)}, mqtt={"identity": "server-acl"}, arm=arms)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_the_examples_of_the_protocol(connect: ClientMaker, two_person: RunningService, codec: str) -> None:
+    bob = await tightened(connect, two_person, codec)
+    alice = await connect("evt/#", to=two_person, codec=codec)
+    carol = await connect(user="carol", to=two_person, codec=codec)
+    half_an_hour = {"valid_for_ms": 1_800_000}
+
+    reply = await alice.call("r12", TWIST, twist(0.22), id="70", **half_an_hour)
+    assert (reply["ok"], reply["stage"], reply["final"], reply["rev"]) == (True, "stored", False, 2)
+    (warning,) = reply["warnings"]
+    assert warning["name"] == "PROPOSED"
+    assert warning["message"].startswith('rule "engineers loosen": plan 1 waits for a second person until ')
+    plan = (await carol.change("@all", "GetPlan", {"plan": 1}))["result"]
+
+    refused = await bob.call("r12", TWIST, twist(0.4), id="72")
+    error = refused["error"]
+    assert (error["kind"], error["name"]) == ("not_permitted", "UPDATE_PERMISSION_DENIED")
+    assert error["rule"] == "engineers loosen"
+    assert error["message"] == (
+        'bob may not loosen twist_linear_soft_limit of r12: rule "engineers loosen" is for engineer.'
+        " Nothing was changed."
+    )
+
+    refused = await alice.call("r12", TWIST, twist(0.4), id="73", **half_an_hour)
+    assert (refused["stage"], refused["error"]["kind"]) == ("refused", "out_of_limits")
+    (found,) = refused["error"]["violations"]
+    assert (found["path"], found["got"], found["bound"], found["source"]) == (
+        "twist_linear_soft_limit", 0.4, 0.25, "policy:engineers loosen",
+    )  # fmt: skip
+    if codec != "protobuf":
+        assert found["suggest"] == 0.25
+
+    digest = {"digest": plan["digest"]}
+    approved = await carol.change("@all", "SteerPlan", {"plan": 1, "action": "approve"} | digest, id="71")
+    assert (approved["stage"], approved["final"]) == ("stored", True)
+    assert approved["result"] == {"plan": 1, "state": "checking"}
+    event = await alice.document("evt/@all/plan", lambda each: each["event"] == "PLAN_ENDED")
+    assert (event["cause"], event["details"]["approved_by"]) == ("done", "carol")
+    changed = await alice.document(
+        "evt/r12/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda each: each["request_id"].endswith("/70")
+    )
+    assert (changed["plan"], changed["change"]["after"], "until" in changed) == (1, pytest.approx(0.22), True)
+    again = await alice.call("r12", TWIST, twist(0.22), id="70", **half_an_hour)
+    assert (again["duplicate"], again["stage"], again["in_force"]) == (True, "applied", True)
+
+    assert (await alice.call("r12", TWIST, twist(0.23), **half_an_hour))["stage"] == "stored"
+    refused = await alice.call("r12", TWIST, twist(0.24), id="74", valid_for_ms=60_000)
+    error = refused["error"]
+    assert (refused["stage"], refused["final"], error["kind"], error["retry"]) == (
+        "refused", False, "rate_limited", "same_id",
+    )  # fmt: skip
+    assert 0 < error["retry_after_ms"] <= 30_000
+
+
 @pytest.fixture
 def process(mosquitto: Mosquitto, tmp_path: Path) -> Iterator[ServiceProcess]:
     """A service of two arms, not yet started."""
