@@ -218,6 +218,7 @@ def plans_of(
     loaded: Loaded,
     decision: Decision,
     orders: Orders,
+    recipes: RecipeBook,
 ) -> Plans:
     """What carries out requests to groups; each row is decided as a message to its arm."""
 
@@ -228,6 +229,7 @@ def plans_of(
         Around(
             ledger, replies, settler, events, sessions, topics, settings.instance, loaded.meta.get(BOARDS_KEY, ""),
             partial(decision.of, counts=False), orders.carry_out, may_steer, settings.fleet.rate,
+            recipes.shelf,
         )
     )  # fmt: skip
 
@@ -265,7 +267,9 @@ def acceptance_of(
     comparisons = Comparisons(sessions, past, decision.check_read)
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     orders = orders_of(ledger, access, settler, reconciler, comparisons, recipes)
-    plans = plans_of(ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders)
+    plans = plans_of(
+        ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders, recipes
+    )
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders, notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,

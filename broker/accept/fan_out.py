@@ -1,15 +1,18 @@
 """A request to a group becomes a plan."""
 
+from typing import Any
+
 import msgspec
 
 from broker.accept.arrival import Arrival
-from broker.plans.asked import params_bytes
+from broker.plans.asked import APPLY, params_bytes
 from broker.plans.live import Asker
 from broker.plans.plans import Plans
 from broker.settings import Group, Settings
 from broker.settle.policing import NeedsSecondError
 from broker.store.rows import RequestRow
 from broker.topics import Topics
+from handlers.methods.recipes import found_recipe
 from handlers.plans.plan import Asked, digest_of
 from handlers.plans.states import PlanKind
 from handlers.rpc.row import Address, Rpc
@@ -76,8 +79,9 @@ class FanOut:
         until_us = envelope.until_us or 0
         if envelope.valid_for_ms is not None:
             until_us = arrival.at_us + envelope.valid_for_ms * _MILLI
-        params = params_bytes(arrival.params)
-        said = {
+        resolved = self._resolved(arrival, rpc)
+        params = params_bytes(arrival.params if resolved is None else resolved[0])
+        said = {"recipe": "" if resolved is None else resolved[1]} | {
             "all_or_nothing": options.all_or_nothing, "away": Away(options.away).name.lower(),
             "parallel": options.parallel, "until": until_us, "when": When(envelope.when).name.lower(),
         }  # fmt: skip
@@ -90,6 +94,18 @@ class FanOut:
             parallel=options.parallel, digest=digest_of(rpc.name, params.decode(), arms, said),
             trace=arrival.message.trace,
         )  # fmt: skip
+
+    def _resolved(self, arrival: Arrival, rpc: Rpc) -> tuple[dict[str, Any], str] | None:
+        """Params of ApplyRecipe with the version that counts now, and the digest of its values; None of others.
+
+        Raises:
+            BrokerError: unknown_recipe.
+        """
+        params = arrival.params
+        if rpc.name != APPLY or not isinstance(params, dict):
+            return None
+        recipe = found_recipe(self._plans.recipes, params, "recipe", listed=True)
+        return params | {"version": recipe.version}, recipe.digest
 
 
 def members(group: Group, options: GroupOptions) -> tuple[str, ...]:

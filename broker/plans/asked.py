@@ -1,10 +1,12 @@
 """What a plan asks of each of its arms, as a request."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from broker.blobs import unpack
+from handlers.methods.apply_recipe import apply_recipe
 from handlers.plans.plan import Asked
 from handlers.rpc.request import Request
 from handlers.rpc.row import Rpc
@@ -13,13 +15,15 @@ from schema.codecs.plain import to_plain
 from schema.envelope import RequestEnvelope, When
 from schema.messages import Message
 
+APPLY = "ApplyRecipe"
 PROVEN = "server-acl"
 _encode = msgspec.json.Encoder().encode
 
 
 def rpc_of(asked: Asked) -> Rpc:
-    """The method of the rows."""
-    return RPC_TABLE[asked.method]
+    """The method of the rows; a recipe that they were given stays theirs when it is taken off the list."""
+    rpc = RPC_TABLE[asked.method]
+    return msgspec.structs.replace(rpc, decide=partial(apply_recipe, listed=False)) if rpc.name == APPLY else rpc
 
 
 def params_bytes(params: Message | dict[str, Any] | None) -> bytes:

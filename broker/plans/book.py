@@ -131,25 +131,19 @@ class PlanBook:
         if move is None:
             return None
         now = plan.progress
-        before, now.state, now.why, now.since_us, now.due_us = (
-            now.state, move.to, said, self._clock.now_us(), due_us,
-        )  # fmt: skip
-        if move.to is PlanState.ENDED:
-            plan.recount()
-            now.outcome = move.outcome or self._outcome(live, before)
-            now.ended_at_us = now.since_us
-        else:
-            now.outcome, now.ended_at_us = None, 0
-            plan.recount()
+        if not plan.live and not live.dry:
+            self._newest.begin(plan.n, plan.place)
+        before, now.state, now.why, now.since_us, now.due_us = now.state, move.to, said, self._clock.now_us(), due_us
+        plan.recount()
+        ends = move.to is PlanState.ENDED
+        now.outcome = (move.outcome or self._outcome(live, before)) if ends else None
+        now.ended_at_us = now.since_us if ends else 0
         if live.dry:
             return move
         log.info("plan_moved", plan=plan.n, state=now.state.value, outcome=now.outcome, why=said or why.value)
-        event = (
-            FleetEvent.PLAN_RESUMED if why is Action.RESUME and move.to is PlanState.RUNNING else EVENTS.get(move.to)
-        )
+        event = _event_of(why, move)
         if event is not None:
-            cause = now.outcome.value if now.outcome is not None else why.value
-            self.tell(live, event, cause, by, reason)
+            self.tell(live, event, why.value if now.outcome is None else now.outcome.value, by, reason)
         self.put(live)
         self.changed(live)
         return move
@@ -178,6 +172,12 @@ class PlanBook:
             if row.final and not plan.live and plan.tally.final:
                 self.put(live)
         return row
+
+
+def _event_of(why: Action | Cause, move: Move) -> FleetEvent | None:
+    """What is told of a move."""
+    goes_on = why is Action.RESUME and move.to is PlanState.RUNNING
+    return FleetEvent.PLAN_RESUMED if goes_on else EVENTS.get(move.to)
 
 
 def _plan_row(live: Live, *, settled: bool) -> PlanRow:

@@ -86,7 +86,7 @@ class Driver:
             live = self._pick(began)
             if live is None:
                 return self._until_again(began)
-            begins = live.plan.state is PlanState.RUNNING
+            begins = live.plan.state is not PlanState.CHECKING
             if begins and busy and not self.bucket.take():
                 return self.bucket.wait_s
             if not self._step(live, began):
@@ -136,7 +136,7 @@ class Driver:
         plan = live.plan
         if not live.ahead or plan.state not in self._steps:
             return False
-        return plan.state is not PlanState.RUNNING or plan.under_way < plan.asked.parallel
+        return plan.state is PlanState.CHECKING or plan.under_way < plan.asked.parallel
 
     def _until_again(self, now_s: float) -> float:
         """How long there is nothing to do, unless something happens."""

@@ -43,6 +43,10 @@ class Live:
     """Since when rows wait for room in the queue of their arm."""
     put_off: deque[tuple[float, str]] = field(default_factory=deque)
     """When such rows are looked at again."""
+    undoing: set[str] = field(default_factory=set)
+    """Arms whose rows are being taken back, or were."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """What of rows that are taken back stays, by arm."""
     timers: list[Timer] = field(default_factory=list)
     rule: str = ""
     """The rule that asks for a second person, as the check found it."""

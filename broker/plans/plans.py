@@ -19,7 +19,8 @@ from broker.plans.newest import Newest
 from broker.plans.pages import Pages
 from broker.plans.proposals import Proposals
 from broker.plans.restoring import SERVICE, Restoring
-from broker.plans.rows import CarryOut, Decide, PutOffError, RowWork, SkippedError, refused, slots_of
+from broker.plans.reversing import Reversing
+from broker.plans.rows import CarryOut, Decide, PutOffError, RowWork, SkippedError, refused
 from broker.plans.steering import DAY_US, Steering
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
@@ -31,8 +32,9 @@ from broker.topics import Topics
 from handlers.plans.plan import Asked, Plan, Progress
 from handlers.plans.rows import DONE_STATES, Row, RowState
 from handlers.plans.states import Cause, PlanState
-from handlers.rpc.outcome import Answer, Outcome, PlanOrder, PlanQuery, PlansQuery
+from handlers.rpc.outcome import Answer, BatchProposal, Outcome, PlanOrder, PlanQuery, PlansQuery, Proposal
 from handlers.rpc.request import Request
+from handlers.state.recipes import Shelf
 from schema.envelope import Warned
 from schema.errors import BrokerError
 
@@ -58,6 +60,7 @@ class Around(NamedTuple):
     carry_out: CarryOut
     may_steer: Callable[[str, str], bool]
     rate: float
+    recipes: Shelf
 
 
 class Plans:
@@ -65,7 +68,7 @@ class Plans:
 
     def __init__(self, around: Around) -> None:
         ledger = self._ledger = around.ledger
-        self._sessions = around.sessions
+        self._sessions, self.recipes = around.sessions, around.recipes
         self.timers = Timers(asyncio.get_running_loop())
         self.newest = Newest(around.settler)
         self.book = PlanBook(ledger, around.events, self.newest)
@@ -78,10 +81,16 @@ class Plans:
         self.proposals = Proposals(ledger, self.book, self.newest, around.sessions, around.settler.policing)
         self.answers.proposals = self.proposals
         self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
+        self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work, around.carry_out)
+        self.steering.reverse = self.reversing.begin
         self._pages = Pages(ledger, self.book, self._preview)
         self.driver = Driver(
             ledger.clock, ledger.traffic, self.book.plans,
-            {PlanState.CHECKING: self._look, PlanState.RUNNING: self.work.begin}, around.rate,
+            {
+                PlanState.CHECKING: self._look, PlanState.RUNNING: self.work.begin,
+                PlanState.REVERSING: self.reversing.step,
+            },
+            around.rate,
         )  # fmt: skip
         self.book.changed = self._changed
         self._dry = 0
@@ -275,7 +284,8 @@ class Plans:
             if self.work.waits(live, arm, error):
                 raise PutOffError(halt=False) from error
             raise
-        self.work.check_later(live, arm, slots_of(outcome))
+        if isinstance(outcome, Proposal | BatchProposal):
+            self.work.without_later(live, arm, outcome)
         return session, request, outcome
 
     def _changed(self, live: Live) -> None:
@@ -283,6 +293,8 @@ class Plans:
         plan = live.plan
         if plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):
             self._wave_over(live)
+        elif plan.state is PlanState.REVERSING and not (live.ahead or live.put_off or plan.under_way):
+            self.book.move(live, Cause.UNDONE, plan.asked.author)
         self.answers.look(live)
         self.proposals.told(live)
         self.boards.mark(live)

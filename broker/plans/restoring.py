@@ -12,7 +12,8 @@ from broker.clock import Clock
 from broker.plans.book import PlanBook, restored
 from broker.plans.live import Asker, Live
 from broker.plans.newest import Newest
-from broker.plans.rows import RowWork
+from broker.plans.reversing import left_to_reverse
+from broker.plans.rows import REVERSE, RowWork
 from broker.store.errors import RowDamagedError
 from broker.store.rows import PlanArmRow, PlanRow
 from broker.store.store import Store
@@ -73,6 +74,8 @@ class Restoring:
         found = self._rows.pop(job.n, None)
         if found is not None:
             live, arm = found
+            if job.method == REVERSE:
+                live.undoing.add(arm)
             job.told = lambda reply: self._work.heard(live, arm, job, reply)
 
     def go_on(self, sessions: dict[str, ArmSession], *, clean: bool, max_age_us: int) -> None:
@@ -94,6 +97,8 @@ class Restoring:
                 live.ahead = deque(plan.asked.arms)
             elif plan.state is PlanState.RUNNING:
                 live.ahead = deque(arm for arm in plan.asked.arms if arm not in plan.rows)
+            elif plan.state is PlanState.REVERSING:
+                live.ahead = left_to_reverse(live)
             self._book.changed(live)
 
     def _lose(self, live: Live, row: Row, *, gone: bool) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
+from broker.arms.batch_job import batch_of
 from broker.arms.jobs import ChangeJob, job_of
 from broker.plans.asked import request_for
 from broker.plans.book import PlanBook
@@ -23,7 +24,7 @@ from handlers.methods.authority import below_control, is_checked_only
 from handlers.plans.rows import Row, RowState
 from handlers.plans.states import PlanKind
 from handlers.plans.yields import left_of, overwritten
-from handlers.rpc.outcome import Answer, Outcome, Proposal
+from handlers.rpc.outcome import Answer, BatchProposal, Outcome, Proposal
 from handlers.rpc.request import Request
 from handlers.rpc.row import Guard, Rpc
 from handlers.state.arm_state import ArmState
@@ -31,14 +32,19 @@ from handlers.state.refusals import NOTHING_CHANGED, held_arm
 from schema.arms import Authority, Slot
 from schema.envelope import Away, Reply
 from schema.errors import SUB_CODES, BrokerError
+from schema.items import slot_path
 
 log = structlog.get_logger()
 
 FULL_S, AGAIN_S = 60.0, 1.0
 """How long a row waits for room in the queue of its arm, and how often that is looked at."""
+REVERSE = "Reverse"
+"""The method of changes that take rows back."""
 NOTHING_TO_DO = frozenset({"EndOverride", "ExtendOverride"})
 """Methods whose rows are skipped where an arm has nothing that they could be about."""
 STORE_FULL = "store_unavailable"
+Wish = Proposal | BatchProposal
+"""A decision that asks an arm for values."""
 CarryOut = Callable[[ArmSession, Request, Outcome], Answer]
 """Does what a decision orders of the shell, and its answer; raises BrokerError."""
 
@@ -188,21 +194,31 @@ class RowWork:
         """
         if is_checked_only(session.state, live.rpc):
             self.end(live, row, RowState.CHECKED, message=below_control(session.state).message)
-        elif isinstance(outcome, Proposal):
+        elif isinstance(outcome, Proposal | BatchProposal):
             self._admit(live, row, session, request, outcome)
         else:
             self._carry_out(session, request, outcome)
             self.end(live, row, RowState.STORED)
 
-    def _admit(self, live: Live, row: Row, session: ArmSession, request: Request, outcome: Proposal) -> None:
+    def _admit(self, live: Live, row: Row, session: ArmSession, request: Request, outcome: Wish) -> None:
         """Accept the change of a row, with the row, in one transaction."""
         plan, number = live.plan, self._ledger.new_change()
         expires = self._ledger.clock.deadline(plan.asked.expires_us)
-        job = job_of(request, outcome, n=number, request_n=0, expires=expires)
-        self.check_later(live, row.arm, job.places)
-        job.terms = msgspec.structs.replace(job.terms or Terms(), plan=plan.n, approved_by=request.approved_by)
-        job.trace, job.received_s = request.trace, self._ledger.clock.monotonic()
-        row = plan.change(row, change_n=number, job_rev=0)
+        left = self.without_later(live, row.arm, outcome)
+        job: ChangeJob
+        if isinstance(left, Proposal):
+            job = job_of(request, left, n=number, request_n=0, expires=expires)
+        else:
+            job = batch_of(request, left, n=number, request_n=0, expires=expires)
+        job.terms = msgspec.structs.replace(job.terms or Terms(), approved_by=request.approved_by)
+        self.admit(live, row, session, job, request.trace)
+
+    def admit(self, live: Live, row: Row, session: ArmSession, job: ChangeJob, trace: str = "") -> None:
+        """Accept a change as that of a row."""
+        plan, number = live.plan, job.n
+        job.terms = msgspec.structs.replace(job.terms or Terms(), plan=plan.n)
+        job.trace, job.received_s = trace, self._ledger.clock.monotonic()
+        row = plan.change(row, state=RowState.WAITING, final=False, change_n=number, job_rev=0)
         job.told = partial(self.heard, live, row.arm, job)
         self._settler.admit(session, job)
         row = plan.rows[row.arm]
@@ -214,15 +230,23 @@ class RowWork:
         self._book.put_row(live, row, state=state, rev=rev, job_rev=job.rev, message=job.why if job.parked else "")
         self._book.changed(live)
 
-    def check_later(self, live: Live, arm: str, slots: tuple[Slot, ...]) -> None:
-        """Refuse what would take the place of something that was accepted after the plan.
+    def without_later(self, live: Live, arm: str, outcome: Wish) -> Wish:
+        """What is left of a decision beside what was accepted after the plan.
 
         Raises:
-            BrokerError: overwritten.
+            BrokerError: overwritten: nothing.
         """
+        slots = slots_of(outcome)
         left, later = left_of(slots, live.plan.order, self._newest.of(arm))
-        if later is not None and not left:
+        if later is None:
+            return outcome
+        if not left or isinstance(outcome, Proposal):
             raise overwritten(slots, arm, later)
+        error = overwritten([slot for slot in slots if slot not in left], arm, later)
+        told = {"kind": error.kind, "message": error.message}
+        out = {slot_path(slot): told for slot in slots if slot not in left}
+        steps = tuple(step for step in outcome.steps if step.slot in left)
+        return msgspec.structs.replace(outcome, steps=steps, left_out=outcome.left_out | out)
 
     # ------------------------------------------------------------------ ends
 
@@ -236,7 +260,11 @@ class RowWork:
             state = RowState.STORED
         else:
             state = RowState.REFUSED if reply.final else RowState.UNKNOWN
-        kind, name, text = ("", "", "") if error is None else (error.kind, error.name, error.message)
+        if job.method == REVERSE and reply.final:
+            state = RowState.REVERSED if reply.ok and arm not in live.kept else RowState.KEPT
+        kind, name, text = (
+            ("", "", live.kept.get(arm, "")) if error is None else (error.kind, error.name, error.message)
+        )
         self._book.put_row(
             live, row, state=state, final=reply.final, rev=reply.rev, seq=reply.seq, kind=kind, name=name,
             message=text or (job.why if job.parked else ""), violations=() if error is None else error.violations,
@@ -291,16 +319,18 @@ def old(arm: str) -> BrokerError:
 
 def tightens(outcome: Outcome) -> bool:
     """Whether a decision tightens limits and loosens none."""
-    return isinstance(outcome, Proposal) and outcome.tightens
+    return isinstance(outcome, Proposal | BatchProposal) and outcome.tightens
 
 
 def slots_of(outcome: Outcome) -> tuple[Slot, ...]:
     """The slots that a decision would change."""
+    if isinstance(outcome, BatchProposal):
+        return tuple(step.slot for step in outcome.steps)
     return (outcome.slot,) if isinstance(outcome, Proposal) else ()
 
 
 def direction(outcome: Outcome) -> str:
     """Which way a decision would go."""
-    if not isinstance(outcome, Proposal):
+    if not isinstance(outcome, Proposal | BatchProposal):
         return ""
     return "unchanged" if outcome.unchanged else "loosening" if outcome.loosening else "tightening"

@@ -1,12 +1,13 @@
 """SteerPlan: people pause a plan, let it go on, end it, take it back."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from broker.plans.book import PlanBook
 from broker.plans.live import Live
 from broker.record.ledger import Ledger
 from handlers.plans.plan import Plan
-from handlers.plans.states import Action, PlanState, allowed, moved
+from handlers.plans.states import Action, Cause, PlanState, allowed, moved
 from handlers.rpc.outcome import Answer, SteerOrder
 from handlers.rpc.request import Request
 from handlers.state.refusals import NOTHING_CHANGED
@@ -16,6 +17,14 @@ from schema.errors import BrokerError
 DAY_US = 86_400_000_000
 REVERSED_WITHIN_US = 7 * DAY_US
 """How long after its end a plan may be taken back."""
+
+
+class Reverse(Protocol):
+    """Begins to take a plan back for somebody; `said` is what the plan keeps of why."""
+
+    def __call__(self, live: Live, why: Action | Cause, by: Author, *, said: str, reason: str = "") -> None:
+        """Begin."""
+        ...
 
 
 class Steering:
@@ -36,8 +45,8 @@ class Steering:
         approve: Callable[[Live, SteerOrder, Request], None],
     ) -> None:
         self._ledger, self._book, self._may_steer, self._approve = ledger, book, may_steer, approve
-        self.reverse: Callable[[Live, Author, str], None] | None = None
-        """Begins to take a plan back, for somebody, for a reason."""
+        self.reverse: Reverse | None = None
+        """Begins to take a plan back."""
         self.resumed: Callable[[Live], None] = lambda _: None
         """What is done when a plan goes on."""
 
@@ -86,17 +95,15 @@ class Steering:
 
     def _reverse(self, live: Live, order: SteerOrder, request: Request) -> None:
         plan, now_us = live.plan, self._ledger.clock.now_us()
-        if self.reverse is None:
-            raise BrokerError(
-                "unimplemented", f"reverse is described, and not served by this version. {NOTHING_CHANGED}"
-            )
         if not (live.rpc.item or live.rpc.name in ("ApplyConfig", "ApplyRecipe")):
             text = f"params.action: {live.rpc.name} changes no item, it cannot be taken back"
             raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
         if plan.state is PlanState.ENDED and now_us - plan.progress.ended_at_us > REVERSED_WITHIN_US:
             text = f"params.action: plan {plan.n} ended more than 7 days ago"
             raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
-        self.reverse(live, request.author, order.reason)
+        if self.reverse is not None:
+            said = order.reason or _said(Action.REVERSE, request)
+            self.reverse(live, Action.REVERSE, request.author, said=said, reason=order.reason)
 
 
 def _said(action: Action, request: Request) -> str:

@@ -26,6 +26,7 @@ _ROWS = f"SELECT {_ARMS.columns} FROM plan_row WHERE plan_n = ?1 ORDER BY arm"
 _LAST = "SELECT coalesce(max(n), 0) FROM plan"
 
 
+_CHANGE = f"SELECT {job.SELECT} FROM job WHERE n = ?"
 _ACCEPTED = f"SELECT {job.SELECT} FROM job WHERE n > ? AND rev > 0 ORDER BY n"
 
 
@@ -92,6 +93,19 @@ class PlanReader(Reader):
                 continue
             plan = 0 if past.terms is None else past.terms.plan
             yield Accepted(row.n, past.arm, past.rev, _slots(past), f"{past.user}/{past.conn}", plan)
+
+    def past_change(self, n: int) -> PastChange | None:
+        """The change of a number, if it is committed.
+
+        Raises:
+            RowDamagedError: it is not what was written.
+        """
+        for values in self._rows("job", "", _CHANGE, (n,), str(n)):
+            row = job.Job(values)
+            if not row.tells:
+                raise self._damaged(row.damage)
+            return row.past()
+        return None
 
     def _plans(self, statement: str, values: tuple[int | str, ...]) -> list[PlanRow]:
         found: list[PlanRow] = []

@@ -15,8 +15,10 @@ from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
 
-def apply_recipe(state: ArmState, request: Request) -> BatchProposal:
+def apply_recipe(state: ArmState, request: Request, *, listed: bool = True) -> BatchProposal:
     """ApplyRecipe: a version of a recipe, the newest unless told, or as much of it as `items` names.
+
+    `listed`: one that was taken off the list is not found.
 
     Raises:
         BrokerError: unknown_field, malformed, unknown_enum, out_of_limits, unknown_recipe, not_applicable; as
@@ -25,7 +27,7 @@ def apply_recipe(state: ArmState, request: Request) -> BatchProposal:
     params = plain_params(request)
     known_only(params, ("recipe", "version", "items", "partial", "on_failure"))
     partial, reverse, slots = flag(params, "partial"), reverses(params), read_slots(params)
-    recipe = found_recipe(state.recipes, params, "recipe", listed=True)
+    recipe = found_recipe(state.recipes, params, "recipe", listed=listed)
     _check_model(state, recipe)
     values = {slot: value for slot, value in recipe.values.items() if slots is None or slot in slots}
     if not values:
