@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from armbroker.cli import completion
 from armbroker.cli.options import (
     AsJson,
     CaFile,
@@ -69,7 +70,8 @@ Exit codes: 0 the same, 1 something differs or was refused, 2 usage or a faulty 
 
 def export(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARM]... | @GROUP", help="Ids of arms, or one group.")
+        list[str] | None,
+        typer.Argument(metavar="[ARM]... | @GROUP", help="Ids of arms, or one group.", autocompletion=completion.arms),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go.")] = Path(),
     recipes: Annotated[bool, typer.Option("--recipes", help="All recipes, instead of arms.")] = False,
@@ -119,8 +121,13 @@ def import_files(
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="FILE, ARM, ARM@REV, recipe:NAME or recipe:NAME@VERSION.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same, or @GROUP.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="FILE, ARM, ARM@REV, recipe:NAME or recipe:NAME@VERSION.", autocompletion=completion.arms
+        ),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same, or @GROUP.", autocompletion=completion.arms)],
     mqtt: Mqtt = None,
     user: User = None,
     password_file: PasswordFile = None,

@@ -40,7 +40,7 @@ async def _export(account: Account, wanted: Wanted) -> Exit:
         if wanted.recipes:
             files = await _recipes(client, wanted.timeout)
         else:
-            arms = await seen.members(client, groups[0], wanted.timeout) if groups else dict.fromkeys(wanted.names)
+            arms = await seen.models(client, groups[0], wanted.timeout) if groups else dict.fromkeys(wanted.names)
             files = [await _arm(client, arm, wanted.timeout) for arm in arms]
     _write(files, wanted)
     return Exit.OK

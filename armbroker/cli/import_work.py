@@ -56,7 +56,7 @@ async def _import(account: Account, files: list[ConfigFile], sent: Sent, *, as_j
     if arms and not sent.to:
         raise ValueError(f"import: {arms[0]} is an arm's file, --to says who gets its values")
     async with account.client() as client:
-        if sent.to and not sent.to.startswith("@"):
+        if sent.to:
             await _check_models(client, files, sent)
         for number, file in enumerate(files, 1):
             try:
@@ -73,19 +73,18 @@ async def _import(account: Account, files: list[ConfigFile], sent: Sent, *, as_j
 
 
 async def _check_models(client: ArmClient, files: list[ConfigFile], sent: Sent) -> None:
-    """Refuse what is for other models than that of the arm.
+    """Refuse what is for other models than those of the arms.
 
     Raises:
-        ClientError: it is, or the arm is not known.
+        ClientError: it is, or an arm is not known.
     """
     wanted = [file for file in files if file.models]
-    if not wanted:
-        return
-    presence = (await seen.documents(client, sent.to, ("presence",), sent.timeout))["presence"]
+    found = await seen.models(client, sent.to, sent.timeout) if wanted else {}
     for file in wanted:
-        if presence.get("model") not in file.models:
-            models = ", ".join(file.models)
-            raise ClientError(f"{file.name} is for {models}, {sent.to} is {presence.get('model')}; nothing was sent")
+        for arm, model in found.items():
+            if model not in file.models:
+                models = ", ".join(file.models)
+                raise ClientError(f"{file.name} is for {models}, {arm} is {model or 'not known'}; nothing was sent")
 
 
 async def _send(client: ArmClient, file: ConfigFile, sent: Sent) -> ReplyDocument:

@@ -46,6 +46,14 @@ async def pages(
         after = {"after": result[entries][-1][key]} if more else {}
 
 
-async def members(client: ArmClient, group: str, within_s: float) -> list[str]:
-    """The arms of `@group`."""
-    return [entry["arm"] async for entry in pages(client, group, "FindArms", {}, "arms", "arm", within_s)]
+async def models(client: ArmClient, address: str, within_s: float) -> dict[str, str]:
+    """The arms of `@group`, or the one arm, each with its model; empty where nobody knows it.
+
+    Raises:
+        ClientError: there is no such arm or group.
+    """
+    if address.startswith("@"):
+        found = pages(client, address, "FindArms", {}, "arms", "arm", within_s)
+        return {entry["arm"]: entry.get("model", "") async for entry in found}
+    presence = (await documents(client, address, ("presence",), within_s))["presence"]
+    return {address: presence.get("model", "")}

@@ -27,6 +27,47 @@ async def twist(client: Client, arm: str, value: float, **fields: Any) -> int:
 
 
 @pytest.mark.parametrize("codec", CODECS)
+async def test_the_examples_of_the_protocol_on_history(start_service: Any, connect: ClientMaker, codec: str) -> None:
+    client = await connect(user="alice", conn="plc-3", codec=codec, to=start_service("r12"))
+    for number in range(2, 42):
+        assert await twist(client, "r12", 0.25 if number % 2 else 0.24) == number
+    items = {
+        "tool_configuration": {"tool_mass": 0.8}, "payload_information": {"payload_mass": 2.1},
+        "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2},
+    }  # fmt: skip
+    assert (await client.change("r12", "ApplyConfig", {"items": items}, id="1"))["rev"] == 42
+    for number in range(43, 53):
+        assert await twist(client, "r12", 0.24 if number % 2 else 0.25) == number
+    restored = await client.call("r12", "RestoreRevision", {"rev": 41}, id="40")
+    assert (restored["ok"], restored["stage"], restored["rev"]) == (True, "applied", 53)
+    outcomes = {"tool_configuration": "applied", "payload_information": "applied", PATH: "unchanged"}
+    assert outcomes.items() <= restored["result"]["items"].items()
+    diff = await client.call(
+        "r12", "Diff", {"from": {"rev": 41}, "to": {"rev": 42}, "items": ["payload_information"]}, id="41"
+    )
+    assert (diff["ok"], diff["stage"]) == (True, "read")
+    (difference,) = diff["result"].pop("differences")
+    assert diff["result"] == {"same": False, "count": 1, "only_from": [], "only_to": []}
+    assert (difference["from"]["payload_mass"], difference["to"]["payload_mass"]) == (0.0, 2.1)
+    assert (difference["path"], difference["direction"]) == ("payload_information", "unordered")
+    blame = await client.call("r12", "Blame", {"items": ["payload_information"]}, id="42")
+    (entry,) = blame["result"]["values"]
+    assert entry.pop("at")
+    assert entry.pop("value")["payload_mass"] == 0.0
+    assert entry == {
+        "path": "payload_information",
+        "rev": 53,
+        "by": "alice/plc-3",
+        "method": "RestoreRevision",
+        "request_id": "alice/plc-3/40",
+    }
+    beyond = await client.call("r12", "RestoreRevision", {"rev": 900}, id="43")
+    assert (beyond["ok"], beyond["stage"], beyond["error"]["kind"]) == (False, "refused", "out_of_limits")
+    assert beyond["error"]["name"] == "VALUE_IS_ABOVE_MAXIMUM"
+    assert beyond["error"]["message"] == "params.rev: 900 > 53, the present revision of r12. Nothing was changed."
+
+
+@pytest.mark.parametrize("codec", CODECS)
 async def test_revisions_of_an_arm_are_compared(connect: ClientMaker, arm: str, codec: str) -> None:
     client = await connect(codec=codec)
     reply = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.1})
@@ -111,6 +152,36 @@ async def test_a_value_tells_who_set_it(connect: ClientMaker, arm: str, codec: s
     everything = (await result(client, arm, "Blame"))["values"]
     assert {one["by"] for one in everything} == {"@adopted", f"{client.user}/{client.conn}"}
     assert len({one["path"] for one in everything}) == len(everything)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_value_of_a_recipe_tells_its_name_and_version(connect: ClientMaker, arm: str, codec: str) -> None:
+    client, name = await connect(codec=codec), f"glue-{codec}"
+    items = {"payload_information": {"payload_mass": 2.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    await client.change("@all", "PutRecipe", {"name": name, "items": items})
+    rev = (await client.change(arm, "ApplyRecipe", {"recipe": name}))["rev"]
+    await twist(client, arm, 0.1)
+    mass, limit = (await result(client, arm, "Blame", items=["payload_information", PATH]))["values"]
+    assert (mass["rev"], mass["recipe"], mass["method"]) == (rev, f"{name}@1", "ApplyRecipe")
+    assert "recipe" not in limit
+    newer, older = (await result(client, arm, "GetHistory"))["changes"]
+    assert ("recipe" in newer, older["recipe"]) == (False, f"{name}@1")
+
+
+async def test_ruling_46_nobody_reaches_back_beyond_another_arm(start_service: Any, connect: ClientMaker) -> None:
+    service = start_service("r1")
+    client = await connect("state/r1/presence", to=service)
+    rev = await twist(client, "r1", 0.2)
+    await client.change("r1", "SimFault", {"fault": "swap_serial", "for_ms": 1})
+    await client.document("state/r1/presence", lambda document: document["state"] == "held")
+    confirmed = (await client.change("r1", "ConfirmArm"))["rev"]
+    assert confirmed > rev
+    reply = await client.call("r1", "Diff", {"to": {"rev": rev}})
+    assert (reply["error"]["kind"], reply["error"]["name"]) == ("out_of_limits", "VALUE_IS_BELOW_MINIMUM")
+    assert f"params.to.rev: {rev} < {confirmed}, the revision at which r1 was adopted" in reply["error"]["message"]
+    assert (await result(client, "r1", "Diff", from_={"rev": confirmed}, to={}))["same"] is True
+    (entry,) = (await result(client, "r1", "Blame", items=[PATH]))["values"]
+    assert (entry["by"], entry["rev"]) == ("@adopted", confirmed)
 
 
 @pytest.mark.parametrize("codec", CODECS)
