@@ -175,3 +175,67 @@ async def test_recipes_are_there_after_a_restart_and_their_numbers_go_on(own: tu
     assert (await put(client, "weld"))["version"] == 103
     events = (await client.change("@all", "GetEvents", {"after_seq": 100}))["result"]["events"]
     assert [json.loads(json.dumps(one))["details"]["version"] for one in events] == [101, 102, 103]
+
+
+LINE = ("r11", "r12", "r13")
+CELL = "cell-4"
+
+
+@pytest.fixture
+def line(start_service: Any) -> RunningService:
+    """A service of three arms of one group."""
+    arms = [{"id": arm, "adapter": "simulated", "model": "gen3_7dof", "groups": [CELL]} for arm in LINE]
+    service: RunningService = start_service(*LINE, arm=arms)
+    return service
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_the_example_of_a_group(connect: ClientMaker, line: RunningService, codec: str) -> None:
+    client = await connect("state/+/config", to=line, codec=codec)
+    await put(client, "weld", models=["gen3_7dof"])
+    await client.change("r12", "ApplyRecipe", {"recipe": "weld"})
+    options = {"group": {"all_or_nothing": True, "away": "refuse"}}
+    reply = await client.change(f"@{CELL}", "ApplyRecipe", {"recipe": "weld", "version": 1}, id="31", **options)
+    assert (reply["stage"], reply["final"], reply["rev"]) == ("applied", True, 0), reply
+    plan = reply["result"]
+    assert (plan["state"], plan["outcome"], plan["more"]) == ("ended", "done", False)
+    assert plan["counts"] == {"total": 3, "applied": 2, "unchanged": 1}
+    assert [(row["arm"], row["state"], row["final"]) for row in plan["rows"]] == [
+        ("r11", "applied", True), ("r12", "unchanged", True), ("r13", "applied", True),
+    ]  # fmt: skip
+    for arm in LINE:
+        await client.document(f"state/{arm}/config", lambda each: each.get("recipe", {}).get("version") == 1)
+    await client.change("r13", "SetPayloadInformation", {"payload_mass": 1.0})
+    diff = (await client.change(f"@{CELL}", "Diff", {"to": {"recipe": "weld"}}, id="32"))["result"]
+    assert diff == {
+        "rows": [
+            {"arm": "r11", "same": True, "count": 0, "paths": []},
+            {"arm": "r12", "same": True, "count": 0, "paths": []},
+            {"arm": "r13", "same": False, "count": 1, "paths": ["payload_information"]},
+        ],
+        "counts": {"same": 2, "differ": 1, "failed": 0},
+        "more": False,
+    }
+    found = (await client.change("@all", "FindArms", {"where": {"recipe": "weld@1", "recipe_drift": True}}))["result"]
+    assert [row["arm"] for row in found["arms"]] == ["r13"]
+    refused = await client.call(f"@{CELL}", "ApplyRecipe", {"recipe": "wled"})
+    assert refused["error"]["kind"] == "unknown_recipe"
+
+
+async def test_ruling_29_a_plan_has_the_values_of_its_beginning(connect: ClientMaker, line: RunningService) -> None:
+    client = await connect("state/+/config", to=line)
+    made = await put(client, "weld")
+    await client.change("r13", "SimFault", {"fault": "offline"})
+    for restarts in (False, True):
+        plan = await client.call(f"@{CELL}", "ApplyRecipe", {"recipe": "weld"}, id=f"plan-{restarts}")
+        rows = {row["arm"]: row["state"] for row in plan["result"]["rows"]}
+        assert rows["r13"] == "stored", plan
+        await put(client, "weld", {"gravity_vector": {"x": 0, "y": 0, "z": -9.7}})
+        await client.change("@all", "DeleteRecipe", {"name": "weld"})
+        if restarts:
+            line.restart()
+        await client.change("r13", "SimFault", {"fault": "none"})
+        document = await client.document("state/r13/config", lambda each: each.get("recipe", {}).get("drift") == [])
+        assert document["recipe"]["digest"] == made["digest"]
+        made = await put(client, "weld", {"payload_information": {"payload_mass": 0.5}})
+        await client.change("r13", "SimFault", {"fault": "offline"})
