@@ -23,7 +23,7 @@ async def config(plant: Plant, wanted: Any, after: int = 0) -> dict[str, Any]:
 
 
 async def apply(plant: Plant, name: str = "weld", *, arm: str = "r1", **params: Any) -> dict[str, Any]:
-    fields = {key: params.pop(key) for key in ("id", "dry_run", "reason", "wait") if key in params}
+    fields = {key: params.pop(key) for key in ("id", "dry_run", "reason", "wait", "valid_for_ms") if key in params}
     return await plant.call(arm, "ApplyRecipe", {"recipe": name, **params}, **fields)
 
 
@@ -244,5 +244,25 @@ def test_an_override_of_a_value_is_drift_until_its_end(tmp_path: Path) -> None:
         after = len(plant.link.published)
         await plant.turn(6.0)
         await config(plant, has("weld@1", []), after)
+
+    play(tmp_path, scenario)
+
+
+def test_a_recipe_with_an_end_is_not_the_last_one_and_what_lay_below_comes_back(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await put(plant, "glue", items={"payload_information": {"payload_mass": 1.0}})
+        await put(plant, items=ITEMS)
+        await apply(plant, "glue")
+        after = len(plant.link.published)
+        reply = await apply(plant, items=[TWIST, "payload_information"], valid_for_ms=5_000)
+        assert (reply["ok"], "until" in reply) == (True, True), reply
+        assert reply["result"]["recipe"]["name"] == "weld"
+        document = await config(plant, has("glue@1", ["payload_information"]), after)
+        (override,) = document["overrides"]
+        assert set(override["paths"]) == {PATH, "payload_information"}
+        assert (await blamed(plant))[PATH] == "weld@1"
+        after = len(plant.link.published)
+        await plant.turn(6.0)
+        await config(plant, has("glue@1", []), after)
 
     play(tmp_path, scenario)
