@@ -55,6 +55,9 @@ def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
     for name, words in _WORDS.items():
         if name in fields:
             fields[name] = words.index(fields[name])
+    if (group := fields.pop("group", None)) is not None:
+        away = {"away": group["away"].upper()} if "away" in group else {}
+        json_format.ParseDict({**group, **away}, message.group)
     for name, value in fields.items():
         setattr(message, name, value)
     if params is not None:
