@@ -15,9 +15,11 @@ from broker.store.rows import PlanArmRow, PlanRow
 from handlers.plans.plan import Asked, Plan, Progress
 from handlers.plans.rows import Row, RowState
 from handlers.plans.states import Action, Cause, Move, PlanKind, PlanOutcome, PlanState, moved
+from handlers.state.recipes import Key
 from schema.envelope import Author, Violation
 from schema.errors import BrokerError
 from schema.events import FleetEvent
+from schema.messages import Message
 
 log = structlog.get_logger()
 
@@ -43,7 +45,7 @@ class PlanBook:
 
     def __init__(self, ledger: Ledger, events: FleetEvents, newest: Newest) -> None:
         self._ledger, self.events, self._newest = ledger, events, newest
-        self._clock = ledger.clock
+        self._clock, self._shelf = ledger.clock, events.stream.state.recipes
         self.plans: dict[int, Live] = {}
         self._last = ledger.store.last_plan()
         self.changed: Callable[[Live], None] = lambda _: None
@@ -77,6 +79,8 @@ class PlanBook:
         """A new plan, or one of an earlier run."""
         plan = live.plan
         self.plans[plan.n] = live
+        if (key := _recipe(live)) is not None:
+            self._shelf.await_end(key)
         if plan.live:
             self._newest.begin(plan.n, plan.place)
 
@@ -96,6 +100,8 @@ class PlanBook:
     def _drop(self, live: Live) -> None:
         if not live.plan.live and self.plans.get(live.plan.n) is live:
             del self.plans[live.plan.n]
+            if (key := _recipe(live)) is not None:
+                self._shelf.ended(key)
 
     def find(self, n: int) -> Live:
         """A plan that is kept, whether or not anything may become of it.
@@ -178,6 +184,14 @@ def _event_of(why: Action | Cause, move: Move) -> FleetEvent | None:
     """What is told of a move."""
     goes_on = why is Action.RESUME and move.to is PlanState.RUNNING
     return FleetEvent.PLAN_RESUMED if goes_on else EVENTS.get(move.to)
+
+
+def _recipe(live: Live) -> Key | None:
+    """The version of a recipe that the rows of a plan bring: it is kept until nothing becomes of the plan any more."""
+    params = live.params
+    if live.rpc.name != "ApplyRecipe" or isinstance(params, Message) or "version" not in params:
+        return None
+    return str(params["recipe"]), int(params["version"])
 
 
 def _plan_row(live: Live, *, settled: bool) -> PlanRow:
