@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from broker.plans.asked import envelope_of, params_of, rpc_of
+from broker.plans.asked import APPLY, envelope_of, params_of, rpc_of
 from broker.plans.live import Live
 from broker.plans.newest import Newest
 from broker.record.fleet_events import FleetEvents
@@ -189,7 +189,7 @@ def _event_of(why: Action | Cause, move: Move) -> FleetEvent | None:
 def _recipe(live: Live) -> Key | None:
     """The version of a recipe that the rows of a plan bring: it is kept until nothing becomes of the plan any more."""
     params = live.params
-    if live.rpc.name != "ApplyRecipe" or isinstance(params, Message) or "version" not in params:
+    if live.rpc.name != APPLY or isinstance(params, Message) or "version" not in params:
         return None
     return str(params["recipe"]), int(params["version"])
 
