@@ -29,6 +29,7 @@ from broker.settle.policing import Policing
 from broker.settle.queues import Queues
 from broker.settle.resumed_batches import Parts
 from broker.settle.returns import Returns
+from broker.settle.reversals import Reversals
 from broker.store.batch import Batch
 from broker.store.rows import ChangeState, RequestRow
 from broker.timers import Timers
@@ -70,12 +71,12 @@ class Settler:
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing, idle)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues, idle)
         self._returns.work(timers, self.admit, self.parking.resume, self.parking.give_up)
-        self.exchange = Exchange(documents, ledger.clock.monotonic)
-        self._fatal_reads = FatalReads(ledger)
+        self.exchange, self._fatal_reads = Exchange(documents, ledger.clock.monotonic), FatalReads(ledger)
         parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)
         self.batch_ends = ends = BatchEnds(ledger, replies, self.endings)
         self.endings.end_batch = ends.end
         self._batches = Batches(parts, ends)
+        self.reversals = Reversals(ledger, self.parking, self.overriding, self.admit)
 
     # ------------------------------------------------------------------ accepting
 
