@@ -105,7 +105,8 @@ def _of_protobuf(reply: wire.Reply) -> dict[str, Any]:
         for warning in reply.warnings
     ]
     if reply.ok or reply.result:
-        document["result"] = _result(reply.method, reply.result)
+        method = "" if reply.arm.startswith("@") else reply.method
+        document["result"] = _result(method, reply.result)
     if reply.HasField("error"):
         document["error"] = _plain(reply.error)
     if reply.duplicate:
@@ -114,6 +115,8 @@ def _of_protobuf(reply: wire.Reply) -> dict[str, Any]:
         document["in_force"] = reply.in_force
     if reply.desired:
         document["desired"] = _result(reply.method, reply.desired)
+    if reply.plan:
+        document["plan"] = reply.plan
     if reply.pending_rev:
         document["pending_rev"] = reply.pending_rev
     for field, name in _TIMES.items():
