@@ -14,6 +14,7 @@ from handlers.batch.outcomes import FAILURES, WHOLE_KEY
 from handlers.items.direction import Direction
 from handlers.rpc.outcome import BatchProposal, Restoration
 from handlers.rpc.request import Request
+from handlers.state.provenance import Stamp
 from schema.arms import Slot, Verb
 from schema.enums import ControlConfigurationEvent
 from schema.errors import BrokerError
@@ -100,6 +101,13 @@ class StepJob(ChangeJob):
     """What was read back, if it took effect."""
     undoes: "StepJob | None" = None
     """The step whose slot it writes back."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """Who sets what it asks for; what it writes back is no value of a recipe."""
+        author = self.author
+        recipe = "" if self.terms is None or self.undoes is not None else self.terms.recipe
+        return Stamp(f"{author.user}/{author.connection}", self.at_us, recipe)
 
     @property
     def direction(self) -> Direction:

@@ -266,3 +266,17 @@ def test_a_recipe_with_an_end_is_not_the_last_one_and_what_lay_below_comes_back(
         await config(plant, has("glue@1", []), after)
 
     play(tmp_path, scenario)
+
+
+def test_what_is_written_back_is_no_value_of_the_recipe(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await put(plant, items=ITEMS)
+        await plant.fault("r1", "refuse", item="payload_information")
+        reply = await apply(plant, on_failure="reverse")
+        assert (reply["ok"], reply["result"]["items"][PATH]) == (False, "reversed"), reply
+        assert await sources(plant) == []
+        assert plant.session().state.reported_by["twist_linear_soft_limit", 2].last.recipe == ""
+        assert await blamed(plant) == {}
+        assert plant.session().state.applied is None
+
+    play(tmp_path, scenario)
