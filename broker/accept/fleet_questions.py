@@ -30,6 +30,8 @@ AT_ONCE = 4
 """Questions that are answered at a time."""
 PIECE = 16
 """Arms that are looked at without a turn of the event loop."""
+PAUSE_MOST_S = 0.004
+"""The longest pause after a slice of work."""
 PAGE_BYTES = 58_000
 """Most bytes of the rows of one page: it stays under 60 KiB with the reply around it."""
 FleetQuery = FindQuery | FleetHistoryQuery | DiffQuery
@@ -84,7 +86,7 @@ class FleetQuestions:
     ) -> None:
         self._sessions, self._store, self._comparisons, self._shelf = sessions, store, comparisons, shelf
         self._tasks = tasks
-        self._slices = Slices(asyncio.get_running_loop())
+        self._slices = Slices(asyncio.get_running_loop(), PAUSE_MOST_S)
         self._slices.served = True
         self._running: dict[asyncio.Task[None], Give] = {}
         self._works: dict[type[FleetQuery], Callable[[Group, Request, Any], Coroutine[None, None, Answer]]] = {

@@ -1,6 +1,7 @@
 """Work on many arms in slices, so that requests are served in between."""
 
 import asyncio
+import math
 from types import TracebackType
 
 SLICE_S = 0.002
@@ -10,11 +11,12 @@ SLICE_S = 0.002
 class Slices:
     """Lets one piece of work begin at a time; once requests are `served`, a pause as long as it follows each slice.
 
+    No pause is longer than `pause_most_s`: a slice takes long where the machine has much else to do.
     A piece must not wait for anything.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: asyncio.AbstractEventLoop, pause_most_s: float = math.inf) -> None:
+        self._loop, self._pause_most_s = loop, pause_most_s
         self._lock = asyncio.Lock()
         self._began_s = self._spent_s = 0.0
         self.served = False
@@ -33,6 +35,6 @@ class Slices:
             if self._spent_s > SLICE_S:
                 pause_s, self._spent_s = self._spent_s if self.served else 0.0, 0.0
                 if pause_s:
-                    await asyncio.sleep(pause_s)
+                    await asyncio.sleep(min(pause_s, self._pause_most_s))
         finally:
             self._lock.release()

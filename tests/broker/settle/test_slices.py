@@ -64,3 +64,18 @@ async def test_the_next_piece_waits_for_the_pause_and_a_failed_one_holds_nobody_
         await first
     await second
     assert order == ["first", "second"]
+
+
+async def test_no_pause_is_longer_than_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[float] = []
+
+    async def sleep(delay_s: float) -> None:
+        found.append(delay_s)
+
+    clock = Clock()
+    slices = Slices(clock, 2 * SLICE_S)  # type: ignore[arg-type]
+    slices.served = True
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    await piece(slices, clock, 50 * SLICE_S)
+    await piece(slices, clock, 1.5 * SLICE_S)
+    assert found == pytest.approx([2 * SLICE_S, 1.5 * SLICE_S])
