@@ -115,6 +115,31 @@ async def test_what_is_exported_of_one_arm_is_imported_into_another(
     assert (entry["method"], entry["reason"]) == ("ApplyConfig", "as the other")
 
 
+async def test_the_values_of_a_file_go_to_every_arm_of_a_group(
+    start_service: Any, connect: ClientMaker, tmp_path: Path
+) -> None:
+    models = {"r1": "gen3_7dof", "r2": "gen3_7dof", "r3": "gen3_6dof"}
+    groups = {"r1": ["cell-4", "hall"], "r2": ["cell-4", "hall"], "r3": ["hall"]}
+    arms = [{"id": arm, "adapter": "simulated", "model": models[arm], "groups": groups[arm]} for arm in models]
+    service = start_service("r1", arm=arms)
+    shell, client = Shell(service, tmp_path), await connect(to=service)
+    head = 'armbroker = 1\nkind = "recipe"\nname = "weld"\nmodels = ["gen3_7dof"]\n'
+    (tmp_path / "weld.toml").write_text(head + "[items.twist_linear_soft_limit]\nCARTESIAN_JOYSTICK = 0.125\n")
+    other = await shell("import", "weld.toml", "--to", "@hall")
+    assert other.code == REFUSED
+    assert "weld is for gen3_7dof, r3 is gen3_6dof; nothing was sent" in other.err
+    dry = await shell("import", "weld.toml", "--to", "@cell-4", "--dry-run")
+    assert dry.code == OK, dry
+    assert (await shell("diff", "weld.toml", "@cell-4")).code == REFUSED
+    done = await shell("import", "weld.toml", "--to", "@cell-4")
+    assert done.code == OK, done
+    assert ("r1 applied" in done.out, "r2 applied" in done.out) == (True, True)
+    assert (await shell("diff", "weld.toml", "@cell-4")).code == OK
+    for arm in ("r1", "r2"):
+        (entry,) = (await client.call(arm, "Blame", {"items": [PATH]}))["result"]["values"]
+        assert (entry["method"], entry["plan"]) == ("ApplyConfig", 1)
+
+
 async def test_what_the_service_refuses_ends_the_import(
     shell: Shell, arm: str, connect: ClientMaker, tmp_path: Path
 ) -> None:
