@@ -3,6 +3,8 @@
 import enum
 from collections.abc import Mapping
 
+from schema.items import methods_by_verb
+
 
 class PolicyRight(enum.StrEnum):
     """What a rule may allow."""
@@ -41,19 +43,10 @@ class Asked(enum.Enum):
 _BY_DIRECTION = (
     "ApplyConfig", "ApplyRecipe", "RestoreRevision", "RestoreFactory", "ExtendOverride", "EndOverride",
     "SetJointLimits", "SetJointLimit", "ResetJointLimits", "SetJointSafety", "ClearJointSafety", "ResetJointSafety",
-    "SetJointParameters",
-    *(
-        f"{verb}{noun}"
-        for noun in (
-            "GravityVector", "PayloadInformation", "ToolConfiguration", "JointSpeedSoftLimits",
-            "JointAccelerationSoftLimits", "TwistLinearSoftLimit", "TwistAngularSoftLimit",
-        )
-        for verb in ("Set", "Reset")
-    ),
-    "SetCartesianReferenceFrame", "SetDesiredLinearTwist", "SetDesiredAngularTwist", "SetDesiredJointSpeeds",
+    "SetJointParameters", *methods_by_verb("Set").values(), *methods_by_verb("Reset").values(),
 )  # fmt: skip
 _READ = (
-    "GetGravityVector", "GetPayloadInformation", "GetToolConfiguration", "GetCartesianReferenceFrame",
+    *methods_by_verb("Get").values(),
     "GetControlMode", "GetKinematicHardLimits", "GetKinematicSoftLimits", "GetAllKinematicSoftLimits",
     "GetDesiredSpeeds", "GetJointLimits", "GetJointSafety", "GetJointParameters", "DescribeJointParameters",
     "Explain", "GetSkeleton", "CheckTrajectory", "CheckCommand", "GetHistory", "GetEvents", "Diff", "Blame",

@@ -15,7 +15,8 @@ OF_THEIR_OWN = {
     "ConfirmPending": Right.CONFIRM,
     "RestoreFactory": Right.FACTORY,
 }
-FREE = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe"}
+FREE = {"ControlConfigurationTopic", "ControlModeTopic", "Unsubscribe", "SteerPlan"}
+"""They change nothing of an arm, or ask for the rights to the arms of a plan."""
 
 
 def arm(holder: str = "") -> ArmState:
