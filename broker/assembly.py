@@ -222,13 +222,16 @@ def plans_of(
 ) -> Plans:
     """What carries out requests to groups; each row is decided as a message to its arm."""
 
+    def may_write(user: str, arm: str) -> bool:
+        return Right.WRITE in decision.grant(user).on(arm)
+
     def may_steer(user: str, arm: str) -> bool:
-        return Right.WRITE in decision.grant(user).on(arm) and settler.policing.may_steer(user, arm)
+        return may_write(user, arm) and settler.policing.may_steer(user, arm)
 
     return Plans(
         Around(
             ledger, replies, settler, events, sessions, topics, settings.instance, loaded.meta.get(BOARDS_KEY, ""),
-            partial(decision.of, counts=False), orders.carry_out, may_steer, settings.fleet.rate,
+            partial(decision.of, counts=False), orders.carry_out, may_write, may_steer, settings.fleet.rate,
             recipes.shelf,
         )
     )  # fmt: skip

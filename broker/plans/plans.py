@@ -58,6 +58,7 @@ class Around(NamedTuple):
     """The small value of the store under `boards.META_KEY`."""
     decide: Decide
     carry_out: CarryOut
+    may_write: Callable[[str, str], bool]
     may_steer: Callable[[str, str], bool]
     rate: float
     recipes: Shelf
@@ -78,7 +79,9 @@ class Plans:
         self.answers = Answers(ledger, around.replies, self.book, self.timers)
         self.boards = Boards(ledger, self.timers, around.topics, around.instance, around.known_documents)
         self.restoring = Restoring(ledger.store, ledger.clock, self.book, self.newest, self.work)
-        self.proposals = Proposals(ledger, self.book, self.newest, around.sessions, around.settler.policing)
+        self.proposals = Proposals(
+            ledger, self.book, self.newest, around.sessions, around.settler.policing, around.may_write
+        )
         self.answers.proposals = self.proposals
         self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
         self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work, around.carry_out)

@@ -1,5 +1,7 @@
 """Plans that wait for a second person: proposed, approved or rejected, and what their proposers are told."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from broker.arms.arm_session import ArmSession
@@ -34,10 +36,16 @@ class Proposals:
     """Lets plans wait for a second person, for a while."""
 
     def __init__(
-        self, ledger: Ledger, book: PlanBook, newest: Newest, sessions: dict[str, ArmSession], policing: Policing
+        self,
+        ledger: Ledger,
+        book: PlanBook,
+        newest: Newest,
+        sessions: dict[str, ArmSession],
+        policing: Policing,
+        may_write: Callable[[str, str], bool],
     ) -> None:
         self._ledger, self._book, self._newest = ledger, book, newest
-        self._sessions, self._policing = sessions, policing
+        self._sessions, self._policing, self._may_write = sessions, policing, may_write
 
     # ------------------------------------------------------------------ waiting
 
@@ -98,13 +106,16 @@ class Proposals:
             text = "the MQTT server does not prove who that is"
             raise BrokerError("not_permitted", f"{what}: {text}. {NOTHING_CHANGED}")
         for arm in plan.asked.arms:
+            if not self._may_write(request.user, arm):
+                text = f"it has no right to write to {arm}, by the settings"
+                raise BrokerError("not_permitted", f"{what}: {text}. {NOTHING_CHANGED}")
             self._policing.check_right(PolicyRight.APPROVE, request, arm)
 
     def _begin_anew(self, live: Live, by: str, now_us: int) -> None:
         """All times count from the approval on; what was accepted before it does not win over the plan."""
         plan = live.plan
         asked, progress = plan.asked, plan.progress
-        progress.approved_by, progress.approved_n = by, self._ledger.new_change()
+        progress.approved_by, progress.approved_n, progress.approved_at_us = by, self._ledger.new_change(), now_us
         plan.asked = msgspec.structs.replace(
             asked,
             expires_us=now_us + asked.ttl_ms * _MILLI if asked.ttl_ms else 0,
@@ -142,6 +153,9 @@ class Proposals:
             reply = live.said
         elif row.state is RowState.REFUSED:
             reply = refusal(_error_of(row), (row.rev, row.seq), asked.id, arm, asked.method, now_us, warnings)
+        elif row.state is RowState.SKIPPED:
+            gone = BrokerError("unknown_arm", f"{row.message}. {NOTHING_CHANGED}")
+            reply = refusal(gone, counters, asked.id, arm, asked.method, now_us, warnings)
         elif row.state is RowState.CHECKED:
             return self._shown(live, (row.rev, row.seq), stage=Stage.CHECKED, final=True, warnings=warnings)
         else:

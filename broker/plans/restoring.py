@@ -91,7 +91,7 @@ class Restoring:
                     said = f"the service ended uncleanly {plan.progress.starts} times while it was at work"
                     self._book.move(live, Cause.FATAL, SERVICE, said=said)
             self._book.put(live)
-            age_us = self._clock.age_us(plan.asked.at_us)
+            age_us = self._clock.age_us(plan.progress.approved_at_us or plan.asked.at_us)
             live.only_tighter = age_us is None or age_us > max_age_us
             if plan.state is PlanState.CHECKING:
                 live.ahead = deque(plan.asked.arms)

@@ -80,6 +80,7 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     """When the present state ends by itself: a proposal expires, a confirmation is over."""
     ended_at_us: int = 0
     approved_by: str = ""
+    approved_at_us: int = 0
     second: bool = False
     """Whether a second person has, or had, to approve it."""
     approved_n: int = 0

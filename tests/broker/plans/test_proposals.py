@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from broker.plans import proposals
+from broker.plans.driver import Driver
 from broker.settings.policy_file import load_policy
 from tests.virtual_plant import Plant, play, run
 
@@ -52,13 +53,18 @@ def plant_of(tmp_path: Path, rules: str = RULES, data: str = "data") -> dict[str
 
 def proposing(tmp_path: Path, scenario: Callable[[Plant], Awaitable[None]], rules: str = RULES) -> None:
     """Play on such a plant; all arms have 0.2 m/s for the joystick."""
+    play(scenario=scenario_of(scenario), **plant_of(tmp_path, rules))
+
+
+def scenario_of(scenario: Callable[[Plant], Awaitable[None]]) -> Callable[[Plant], Awaitable[None]]:
+    """All arms have 0.2 m/s for the joystick first."""
 
     async def whole(plant: Plant) -> None:
         for arm in ARMS:
             assert (await plant.call(arm, SET, twist(0.2), user="zoe"))["stage"] == "applied"
         await scenario(plant)
 
-    play(scenario=whole, **plant_of(tmp_path, rules))
+    return whole
 
 
 def reloaded(plant: Plant, rules: str) -> None:
@@ -424,6 +430,70 @@ def test_a_proposal_outlives_a_restart(tmp_path: Path) -> None:
             refused(await plant.call("r12", SET, twist(0.23), user="alice", id="71"), "not_permitted", "rejected")
 
     run(whole)
+
+
+def test_who_may_not_write_by_the_settings_approves_nothing(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await proposed(plant)
+        refused(await steer(plant, 1, "approve"), "not_permitted", "it has no right to write to r12, by the settings")
+        plant.service._settler.policing.follow(None)
+        refused(await steer(plant, 1, "approve"), "not_permitted", "it has no right to write to r12, by the settings")
+
+    play(
+        scenario=scenario_of(scenario), **plant_of(tmp_path), clients={"carol": {"rights": ["write"], "arms": ["r11"]}}
+    )
+
+
+def test_an_arm_that_is_taken_out_meanwhile_is_told(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await proposed(plant, id="70")
+        del plant.service.sessions["r12"]
+        await steered(plant, 1, "approve")
+        await ended(plant, 1)
+        refused(await plant.call("r12", SET, twist(0.22), user="alice", id="70"), "unknown_arm", "taken out of the")
+
+    proposing(tmp_path, scenario)
+
+
+def test_what_was_approved_long_after_it_was_asked_goes_on_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = plant_of(tmp_path)
+
+    async def whole() -> None:
+        async with Plant(**parts) as plant:
+            await plant.call("r12", SET, twist(0.2), user="zoe")
+            await proposed(plant, id="70")
+            await plant.turn(3_000.0)
+            with monkeypatch.context() as standing:
+                standing.setattr(Driver, "_pick", lambda _self, _now_s: None)
+                await steered(plant, 1, "approve")
+                await plant.committed()
+                copy = plant.copy(tmp_path / "copy")
+        async with Plant(**{**parts, "data": copy}) as plant:
+            await ended(plant, 1)
+            assert await reported(plant) == 0.22
+            again = await plant.call("r12", SET, twist(0.22), user="alice", id="70")
+            assert (again["stage"], again["duplicate"]) == ("applied", True)
+
+    run(whole)
+
+
+def test_an_end_counts_from_the_approval(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await proposed(plant, valid_for_ms=600_000)
+        await plant.turn(1_200.0)
+        await steered(plant, 1, "approve")
+        await ended(plant, 1)
+        assert await reported(plant) == 0.22
+        await plant.turn(590.0)
+        assert await reported(plant) == 0.22
+        event = await plant.document(
+            "evt/r12/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda each: each["cause"] == "returned"
+        )
+        assert (event["change"]["after"], event["plan"]) == (0.2, 1)
+
+    proposing(tmp_path, scenario)
 
 
 def test_without_a_policy_whoever_may_write_approves_what_still_waits(tmp_path: Path) -> None:
