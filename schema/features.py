@@ -1,6 +1,6 @@
 """What of the operations of a fleet a build serves."""
 
-FEATURES: tuple[str, ...] = ("batch", "override", "idle", "history", "recipe", "group", "find")
+FEATURES: tuple[str, ...] = ("batch", "override", "idle", "history", "recipe", "group", "policy", "find")
 """Words of `features` in `meta/service`, of ALL_FEATURES."""
 ALL_FEATURES = ("batch", "override", "idle", "history", "recipe", "group", "rollout", "policy", "find")
 """All that the protocol has, in its order."""

@@ -123,7 +123,8 @@ def _of_slots(change: PastChange, terms: Terms) -> Iterator[Need]:
             references.append(unpack(terms.ground, ITEMS[slot[0]].record))
         # what a Reset of an item of the arm brought was not known when it was asked for
         value = None if resets and not ITEMS[slot[0]].held_by_service else after
-        yield need_of(change.arm, slot, value, references, resets=resets)
+        same = change.key == WHOLE_KEY and value is not None and value == before
+        yield need_of(change.arm, slot, value, references, resets=resets, unchanged=same and not resets)
 
 
 def _slots(change: PastChange) -> Iterator[tuple[Slot, Message | None, Message | None]]:

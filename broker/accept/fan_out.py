@@ -15,7 +15,7 @@ from broker.topics import Topics
 from handlers.methods.recipes import found_recipe
 from handlers.plans.plan import Asked, digest_of
 from handlers.plans.states import PlanKind
-from handlers.rpc.row import Address, Rpc
+from handlers.rpc.row import Rpc
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.envelope import Away, GroupOptions, When
 from schema.errors import BrokerError
@@ -62,10 +62,10 @@ class FanOut:
         """Let a request to one arm wait for a second person; its time to live begins with the approval.
 
         Raises:
-            BrokerError: no_room; not_permitted: nobody can be asked for this method.
+            BrokerError: no_room.
         """
         rpc, arm = arrival.rpc, arrival.topic.arm
-        if rpc is None or Address.ROWS not in rpc.address:
+        if rpc is None:
             raise second
         asked = self._asked(arrival, rpc, arm, (arm,), _DEFAULTS)
         asked = msgspec.structs.replace(asked, kind=PlanKind.SINGLE, if_rev=arrival.envelope.if_rev)

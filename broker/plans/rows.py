@@ -24,7 +24,7 @@ from handlers.methods.authority import below_control, is_checked_only
 from handlers.plans.rows import Row, RowState
 from handlers.plans.states import PlanKind
 from handlers.plans.yields import left_of, overwritten
-from handlers.rpc.outcome import Answer, BatchProposal, Outcome, Proposal
+from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
 from handlers.rpc.row import Guard, Rpc
 from handlers.state.arm_state import ArmState
@@ -194,17 +194,17 @@ class RowWork:
         """
         if is_checked_only(session.state, live.rpc):
             self.end(live, row, RowState.CHECKED, message=below_control(session.state).message)
-        elif isinstance(outcome, Proposal | BatchProposal):
+        elif isinstance(outcome, CHANGES):
             self._admit(live, row, session, request, outcome)
         else:
             self._carry_out(session, request, outcome)
             self.end(live, row, RowState.STORED)
 
-    def _admit(self, live: Live, row: Row, session: ArmSession, request: Request, outcome: Wish) -> None:
+    def _admit(self, live: Live, row: Row, session: ArmSession, request: Request, outcome: Change) -> None:
         """Accept the change of a row, with the row, in one transaction."""
         plan, number = live.plan, self._ledger.new_change()
         expires = self._ledger.clock.deadline(plan.asked.expires_us)
-        left = self.without_later(live, row.arm, outcome)
+        left = outcome if isinstance(outcome, Restoration) else self.without_later(live, row.arm, outcome)
         job: ChangeJob
         if isinstance(left, Proposal):
             job = job_of(request, left, n=number, request_n=0, expires=expires)

@@ -123,6 +123,26 @@ def test_replay_says_which_changes_a_file_would_have_refused(rules: Path, histor
     assert counts == "11 changes of 1 days: 3 pass, 0 proposal, 8 refused, 0 unreadable"
 
 
+def test_replay_looks_at_every_slot_of_a_batch(rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(plant: Plant) -> None:
+        for limit, mass in ((0.3, 0.0), (0.2, 0.0), (0.22, 0.0), (0.1, 1.5)):
+            items = {
+                "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": limit},
+                "payload_information": {"payload_mass": mass},
+            }
+            assert (await plant.call("r1", "ApplyConfig", {"items": items}, user="alice"))["ok"]
+        await plant.committed()
+
+    play(tmp_path / "data", scenario)
+    monkeypatch.setattr(policy_work, "Clock", lambda: Clock(lambda: START_US + 1_000_000))
+    *lines, counts = run("replay", rules, "--store", tmp_path / "data").stdout.splitlines()
+    assert [line.split("alice ", 1)[1] for line in lines] == [
+        'ApplyConfig: refused: alice may not loosen payload_information of r1: rule "engineers loosen" is for'
+        " joint_limits, twist_linear_soft_limit."
+    ]
+    assert counts == "4 changes of 30 days: 3 pass, 0 proposal, 1 refused, 0 unreadable"
+
+
 def test_replay_tells_what_would_have_waited_for_a_second_person(rules: Path, history: Path) -> None:
     rules.write_text(RULES + "two_person = true\n", encoding="utf-8")
     lines = run("replay", rules, "--store", history).stdout.splitlines()

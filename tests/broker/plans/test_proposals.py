@@ -396,13 +396,63 @@ def test_so_many_proposals_wait_and_no_more(tmp_path: Path, monkeypatch: pytest.
     proposing(tmp_path, scenario)
 
 
-def test_what_no_plan_can_carry_out_is_refused(tmp_path: Path) -> None:
-    async def scenario(plant: Plant) -> None:
-        reloaded(plant, RULES.replace('items = ["twist_linear_soft_limit", "payload_information"]\n', "")
-                 .replace("ceilings = { twist_linear = 0.25 }\n", ""))  # fmt: skip
-        refused(await plant.call("r12", "RestoreFactory", {}, user="alice"), "not_permitted", "needs a second person")
+ANYTHING = RULES.replace('items = ["twist_linear_soft_limit", "payload_information"]\n', "").replace(
+    "ceilings = { twist_linear = 0.25 }\n", ""
+)
+"""Engineers loosen everything with a second person."""
 
-    proposing(tmp_path, scenario)
+
+@pytest.mark.parametrize(
+    ("method", "params", "result"),
+    [
+        (
+            "ApplyConfig",
+            {"items": {"payload_information": {"payload_mass": 1.5}, TWIST: {"CARTESIAN_JOYSTICK": 0.3}}},
+            {"items": {"payload_information": "applied", f"{TWIST}/CARTESIAN_JOYSTICK": "applied"}},
+        ),
+        ("RestoreRevision", {"rev": 1}, None),
+        ("RestoreFactory", {}, None),
+        (
+            "ResetTwistLinearSoftLimit",
+            {"control_mode": "CARTESIAN_JOYSTICK"},
+            {"control_mode": "CARTESIAN_JOYSTICK", TWIST: 0.5},
+        ),
+    ],
+)
+def test_whatever_loosens_can_wait_for_a_second_person(
+    tmp_path: Path, method: str, params: dict[str, Any], result: dict[str, Any] | None
+) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await plant.call("r12", method, params, user="alice", id="70")
+        assert (reply["ok"], reply["stage"], [one["name"] for one in reply["warnings"]]) == (
+            True,
+            "stored",
+            ["PROPOSED"],
+        )
+        assert plant.session("r12").state.rev == 2
+        await steered(plant, 1, "approve")
+        assert (await ended(plant, 1))["cause"] == "done"
+        again = await plant.call("r12", method, params, user="alice", id="70")
+        assert (again["ok"], again["duplicate"], again["stage"]) == (True, True, "applied"), again
+        if result is not None:
+            assert again["result"] == result
+        entry = (await plant.call("r12", "GetHistory"))["result"]["changes"][0]
+        assert (entry["method"], entry["approved_by"], entry["plan"]) == (method, "carol", 1)
+
+    proposing(tmp_path, scenario, ANYTHING)
+
+
+def test_to_end_a_tightening_override_may_need_a_second_person(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = (await plant.call("r12", SET, twist(0.1), user="zoe", valid_for_ms=3_600_000))["rev"]
+        reply = await plant.call("r12", "EndOverride", {"rev": rev}, user="alice", id="70")
+        assert (reply["stage"], reply["plan"]) == ("stored", 1)
+        await steered(plant, 1, "approve")
+        assert (await ended(plant, 1))["cause"] == "done"
+        await plant.document("evt/r12/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", lambda each: each["cause"] == "returned")
+        assert await reported(plant) == 0.2
+
+    proposing(tmp_path, scenario, ANYTHING)
 
 
 def test_a_proposal_outlives_a_restart(tmp_path: Path) -> None:
