@@ -16,6 +16,7 @@ from broker.store.past_changes import past_changes
 from broker.store.rows import PastChange, Terms
 from broker.store.store import FILE, UNREADABLE
 from handlers.batch.outcomes import WHOLE_KEY
+from handlers.items.settling import equal
 from handlers.policy.needs import Need, need_of
 from handlers.policy.rights import NEEDS, Asked, PolicyRight
 from handlers.policy.rules import Policy
@@ -123,8 +124,10 @@ def _of_slots(change: PastChange, terms: Terms) -> Iterator[Need]:
             references.append(unpack(terms.ground, ITEMS[slot[0]].record))
         # what a Reset of an item of the arm brought was not known when it was asked for
         value = None if resets and not ITEMS[slot[0]].held_by_service else after
-        same = change.key == WHOLE_KEY and value is not None and value == before
-        yield need_of(change.arm, slot, value, references, resets=resets, unchanged=same and not resets)
+        unchanged = False
+        if change.key == WHOLE_KEY and not resets and value is not None and before is not None:
+            unchanged = equal(slot[0], value, before, 0.0)
+        yield need_of(change.arm, slot, value, references, resets=resets, unchanged=unchanged)
 
 
 def _slots(change: PastChange) -> Iterator[tuple[Slot, Message | None, Message | None]]:
