@@ -5,6 +5,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from armbroker.cli.exits import Exit
 from armbroker.cli.lines import error_lines, reply_line, warning_lines
 from armbroker.cli.login import Account
 from armbroker.cli.outcome import ended
+from armbroker.cli.times import ahead, length_ms
 from armbroker.client import ArmClient, ClientError, NoReplyError, NotDoneError, ReplyDocument, RequestOptions
 from schema.nearest import did_you_mean
 
@@ -21,7 +23,7 @@ SHOWN = 60
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "wait": ("applied", "stored"),
     "unit": ("deg", "rad"),
-    "view": ("reported", "desired"),
+    "view": ("reported", "desired", "ground"),
     "when": ("now", "idle"),
 }
 TELL_AT_THE_END_S = 5.0
@@ -40,6 +42,26 @@ class Request(NamedTuple):
     id: str | None
     options: RequestOptions
     keep: bool = False
+    valid_for: str | None = None
+    """How long the change counts, in words: `10min`."""
+    until: str | None = None
+    """Until when it counts: `22:00`, or RFC 3339."""
+
+    def with_end(self) -> RequestOptions:
+        """The options, with the end in the words of the protocol.
+
+        Raises:
+            ValueError: it is none.
+        """
+        options = self.options.copy()
+        try:
+            if self.valid_for is not None:
+                options["valid_for_ms"] = length_ms(self.valid_for)
+            if self.until is not None:
+                options["until"] = ahead(self.until, datetime.now().astimezone())
+        except ValueError as error:
+            raise ValueError(f"--{'valid-for' if self.until is None else 'until'}: {error}") from None
+        return options
 
 
 def run(account: Account, request: Request, *, as_json: bool) -> Exit:
@@ -50,6 +72,7 @@ def run(account: Account, request: Request, *, as_json: bool) -> Exit:
 async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
     params = _object(request.params)
     _check_words(request.options)
+    options = request.with_end()
     async with account.client() as client:
         telling = asyncio.create_task(_tell_if_away(client))
         try:
@@ -60,7 +83,7 @@ async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
                 timeout=request.timeout,
                 id=request.id,
                 keep=request.keep,
-                **request.options,
+                **options,
             )
         except NotDoneError as error:
             reply = error.reply

@@ -111,6 +111,7 @@ def run(context: typer.Context) -> None:
       armbroker call r12 SetTwistLinearSoftLimit \\
           '{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":0.2}' --reason "new gripper"
       armbroker call r12 SetGravityVector '{"z":-9.81}' --dry-run
+      armbroker call r12 SetPayloadInformation '{"payload_mass":2}' --valid-for 1h
       armbroker call r12 GetHistory '{"limit":5}' --json | jq .result
       armbroker call r12 SetControlMode '{"control_mode":"IDLE"}' --user alice --password-file alice.txt --conn hmi-1
     """,
@@ -134,10 +135,14 @@ def call(
     if_rev: Annotated[int | None, typer.Option(help="Only if the value has not changed after this revision.")] = None,
     reason: Annotated[str | None, typer.Option(help="For the history; at most 200 characters.")] = None,
     unit: Annotated[str | None, typer.Option(help="Assert that the values are in deg or rad.")] = None,
-    view: Annotated[str | None, typer.Option(help="Which truth a Get tells: reported or desired.")] = None,
+    view: Annotated[str | None, typer.Option(help="Which truth a Get tells: reported, desired or ground.")] = None,
     ttl_ms: Annotated[
         int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
     ] = None,
+    valid_for: Annotated[
+        str | None, typer.Option(help="An end of the change, so long from now: 90s, 10min, 2h.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="An end of the change, at a time: 22:00, RFC 3339.")] = None,
     when: Annotated[str | None, typer.Option(help="When it goes out: now, or once its arm is idle (ttl 8 h).")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
     request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
@@ -151,7 +156,7 @@ def call(
         "unit": unit, "view": view, "ttl_ms": ttl_ms, "when": when,
     }  # fmt: skip
     who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
-    request = calling.Request(arm, method, params, timeout, request_id, options, keep)
+    request = calling.Request(arm, method, params, timeout, request_id, options, keep, valid_for, until)
     end(calling.run(who, request, as_json=as_json))
 
 

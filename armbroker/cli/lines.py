@@ -20,6 +20,7 @@ def reply_line(reply: ReplyDocument) -> str:
         "" if reply["final"] else "not final",
         "duplicate" if reply.get("duplicate") else "",
         "not in force" if reply.get("in_force") is False else "",
+        f"until {clock(reply['until'])[:8]}" if "until" in reply else "",
     ]
     notes = ", ".join(mark for mark in marks if mark)
     return f"{head}, {counts}{f' ({notes})' if notes else ''}"

@@ -23,6 +23,37 @@ def zone(time: datetime) -> str:
     return time.isoformat()[-6:].replace("+00:00", "Z")
 
 
+def length_ms(text: str) -> int:
+    """How long a text says, `10min`, in ms.
+
+    Raises:
+        ValueError: it says no length.
+    """
+    if (length := _AGO.match(text)) is None:
+        raise ValueError(f"{text[:60]!r} is no length; write for example 90s, 10min, 2h or 3d")
+    return int(length[1]) * {"s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}[length[2]]
+
+
+def ahead(text: str, now: datetime) -> str:
+    """The coming time that a text names, as RFC 3339: a local time of day, today or else tomorrow; RFC 3339.
+
+    Raises:
+        ValueError: it names none, or one that is past.
+    """
+    if _TIME_OF_DAY.match(text):
+        local = now.astimezone()
+        at = datetime.fromisoformat(f"{local.date()}T{text}").astimezone()
+        return (at if at > now else (at + timedelta(days=1)).astimezone()).isoformat()
+    try:
+        time = datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        wanted = "write for example 22:00 or 2026-11-30T22:00:00+01:00"
+        raise ValueError(f"{text[:60]!r} is no time; {wanted}") from None
+    if time <= now:
+        raise ValueError(f"{text!r} is past")
+    return time.isoformat()
+
+
 def moment(text: str, now: datetime) -> datetime:
     """The time that a text names: `15min`, `2h`, `1d` ago; a local time of day, today or else yesterday; RFC 3339.
 

@@ -21,7 +21,7 @@ from tests.mosquitto import free_port
         ("{", {}, "PARAMS-JSON: "),
         ("{}", {"wait": "aplied"}, "--wait: 'aplied' is none of applied, stored; did you mean 'applied'?"),
         ("{}", {"unit": "degrees"}, "--unit: 'degrees' is none of deg, rad"),
-        ("{}", {"view": "all"}, "--view: 'all' is none of reported, desired"),
+        ("{}", {"view": "all"}, "--view: 'all' is none of reported, desired, ground"),
     ],
 )
 def test_what_cannot_be_sent_is_usage(
@@ -48,3 +48,20 @@ def test_a_file_of_authorities_that_cannot_be_used_is_named(
     told = capsys.readouterr().err
     assert str(file) in told
     assert why in told
+
+
+@pytest.mark.parametrize(
+    ("valid_for", "until", "why"),
+    [
+        ("soon", None, "--valid-for: 'soon' is no length; write for example 90s, 10min, 2h or 3d"),
+        (None, "soon", "--until: 'soon' is no time; write for example 22:00 or 2026-11-30T22:00:00+01:00"),
+        (None, "2020-01-01T00:00:00Z", "--until: '2020-01-01T00:00:00Z' is past"),
+    ],
+)
+def test_an_end_that_is_none_is_usage(
+    valid_for: str | None, until: str | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = Account(f"mqtt://127.0.0.1:{free_port()}", "alice", "a-1", None, TlsFiles(), "armbroker")
+    request = Request("r12", "SetGravityVector", "{}", 1.0, None, {}, valid_for=valid_for, until=until)
+    assert run(account, request, as_json=False) == Exit.USAGE
+    assert why in capsys.readouterr().err

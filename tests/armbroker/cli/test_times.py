@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from armbroker.cli.times import UNKNOWN, clock, moment
+from armbroker.cli.times import UNKNOWN, ahead, clock, length_ms, moment
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 
@@ -71,3 +71,37 @@ def test_what_names_no_moment_is_refused(text: str) -> None:
 def test_a_moment_to_come_is_refused() -> None:
     with pytest.raises(ValueError, match="still to come"):
         moment("2026-11-30T09:00:01Z", NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90s", 90_000), ("10min", 600_000), ("2h", 7_200_000), ("3 d", 259_200_000)]
+)
+def test_a_length_is_read_with_its_unit(text: str, expected: int) -> None:
+    assert length_ms(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "10", "-5min", "1.5h", "soon"])
+def test_what_is_no_length_is_told(text: str) -> None:
+    with pytest.raises(ValueError, match="is no length; write for example 90s"):
+        length_ms(text)
+
+
+@pytest.mark.parametrize("zone", ["UTC"], indirect=True)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("22:00", "2026-11-30T22:00:00+00:00"),
+        ("09:00", "2026-12-01T09:00:00+00:00"),
+        ("08:59:30", "2026-12-01T08:59:30+00:00"),
+        ("2026-12-24T18:00:00+01:00", "2026-12-24T17:00:00+00:00"),
+    ],
+)
+@pytest.mark.usefixtures("zone")
+def test_a_time_ahead_is_today_or_tomorrow(text: str, expected: str) -> None:
+    assert ahead(text, NOW) == expected
+
+
+@pytest.mark.parametrize(("text", "why"), [("2026-11-30T08:00:00Z", "is past"), ("at ten", "is no time; write for")])
+def test_what_is_no_time_ahead_is_told(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        ahead(text, NOW)

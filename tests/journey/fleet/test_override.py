@@ -1,0 +1,134 @@
+"""Changes with an end over MQTT: the examples of the protocol in every codec, and what strangers send."""
+
+from typing import Any
+
+import pytest
+
+from schema.codecs.times import format_time
+from tests.journey.client import Client
+from tests.journey.conftest import ClientMaker
+
+CODECS = ("json", "msgpack", "protobuf")
+SET, ITEM = "SetTwistLinearSoftLimit", "twist_linear_soft_limit"
+PATH = f"{ITEM}/CARTESIAN_JOYSTICK"
+CHANGED = "TWIST_LINEAR_SOFT_LIMIT_CHANGED"
+
+
+def value(number: float) -> dict[str, Any]:
+    """Params of the Set."""
+    return {"control_mode": "CARTESIAN_JOYSTICK", ITEM: number}
+
+
+def end_of(reply: dict[str, Any]) -> str:
+    """When a reply says that it is over; in protobuf times are microseconds."""
+    return str(reply["until"]) if "until" in reply else format_time(int(reply["until_us"]))
+
+
+async def config(client: Client, arm: str, wanted: int) -> list[dict[str, Any]]:
+    """The overrides of the config document once there are so many."""
+    document = await client.document(f"state/{arm}/config", lambda each: len(each.get("overrides", [])) == wanted)
+    found: list[dict[str, Any]] = document.get("overrides", [])
+    return found
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_the_examples_of_the_protocol(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(f"evt/{arm}/#", f"state/{arm}/config", codec=codec)
+    await client.change(arm, SET, value(0.25))
+    reply = await client.change(arm, SET, value(0.4), valid_for_ms=600_000, reason="teaching")
+    assert (reply["stage"], reply["rev"]) == ("applied", 3)
+    (live,) = await config(client, arm, 1)
+    assert (live["rev"], live["until"], live["state"], live["ground"]) == (3, end_of(reply), "live", {PATH: 0.25})
+    assert 0 < live["left_ms"] <= 600_000
+    event = await client.document(f"evt/{arm}/config/{CHANGED}", lambda each: each["rev"] == 3)
+    assert event["until"] == end_of(reply)
+    extended = await client.change(arm, "ExtendOverride", {"rev": 3, "valid_for_ms": 300_000})
+    (one,) = extended["result"]["overrides"]
+    assert (extended["stage"], one["rev"]) == ("stored", 3)
+    told = await client.document(f"evt/{arm}/override", lambda each: each["event"] == "OVERRIDE_EXTENDED")
+    assert (told["rev"], told["until"], told["cause"]) == (3, one["until"], "extended")
+    assert told["details"] == {
+        "rev": 3, "paths": [PATH], "since": told["details"]["since"], "until": one["until"],
+        "direction": "loosening", "ground": {PATH: 0.25},
+    }  # fmt: skip
+    reply = await client.change(arm, "GetKinematicSoftLimits", {"control_mode": "CARTESIAN_JOYSTICK"})
+    assert (end_of(reply), round(reply["result"]["twist_linear"], 6)) == (one["until"], 0.4)
+    asked = {"control_mode": "CARTESIAN_JOYSTICK"}
+    reply = await client.call(arm, "GetKinematicSoftLimits", asked, view="ground")
+    assert round(reply["result"]["twist_linear"], 6) == 0.25
+    assert (await client.change(arm, "EndOverride", {"rev": 3}))["result"] == {"ended": [3], "left": []}
+    returned = await client.document(f"evt/{arm}/config/{CHANGED}", lambda each: each["cause"] == "returned")
+    assert (returned["rev"], returned["by"]["user"]) == (4, "@service")
+    assert {name: returned["change"][name] for name in ("item", "slot", "before", "after")} == {
+        "item": ITEM, "slot": "CARTESIAN_JOYSTICK", "before": 0.4, "after": 0.25,
+    }  # fmt: skip
+    refused = await client.call(arm, "EndOverride", {"rev": 3, "keep": True})
+    assert (refused["ok"], refused["stage"], refused["error"]["kind"]) == (False, "refused", "revision_conflict")
+    text = f"params.rev: 3 is no live override of {arm}; live: none. Nothing was changed."
+    assert refused["error"]["message"] == text
+    await config(client, arm, 0)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_an_end_as_a_time_and_its_return_by_the_clock(connect: ClientMaker, arm: str, codec: str) -> None:
+    client = await connect(f"evt/{arm}/#", codec=codec)
+    handle = (await client.change(arm, "ControlConfigurationTopic", {}))["result"]["identifier"]
+    assert handle
+    await client.change(arm, "SetPayloadInformation", {"payload_mass": 1.0})
+    reply = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.0}, valid_for_ms=1_000)
+    until = end_of(reply)
+    ended = await client.document(f"evt/{arm}/override", lambda each: each["event"] == "OVERRIDE_ENDED")
+    assert (ended["cause"], ended["until"], ended["rev"]) == ("expired", until, reply["rev"])
+    topic = f"evt/{arm}/config/PAYLOAD_CONFIGURATION_CHANGED"
+    returned = await client.document(topic, lambda each: each["cause"] == "returned")
+    assert returned["change"]["after"]["payload_mass"] == 1.0
+    history = (await client.change(arm, "GetHistory", {"limit": 2}))["result"]["changes"]
+    assert [(one["method"], one.get("returned_from"), one.get("until")) for one in history] == [
+        ("EndOverride", reply["rev"], None), ("SetPayloadInformation", None, until),
+    ]  # fmt: skip
+    far = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.0}, until="2026-12-30T00:00:00Z")
+    assert end_of(far) == "2026-12-30T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "options", "kind"),
+    [
+        (SET, value(0.4), {"valid_for_ms": 999}, "bad_request_field"),
+        (SET, value(0.4), {"valid_for_ms": 2_592_000_001}, "bad_request_field"),
+        (SET, value(0.4), {"until": "2020-01-01T00:00:00Z"}, "bad_request_field"),
+        (SET, value(0.4), {"until": "2126-01-01T00:00:00Z"}, "bad_request_field"),
+        (SET, value(0.4), {"until": "soon"}, "bad_request_field"),
+        (SET, value(9.0), {"valid_for_ms": 1_000}, "out_of_limits"),
+        ("SetControlMode", {"control_mode": "IDLE"}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("ResetTwistLinearSoftLimit", {"control_mode": "IDLE"}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("RestoreFactory", {}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("SetJointLimit", {"joint": "joint_1", "update": {}}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("ExtendOverride", {"all": True, "valid_for_ms": 1_000}, {}, "revision_conflict"),
+        ("ExtendOverride", {"rev": "x", "valid_for_ms": 1_000}, {}, "malformed"),
+        ("EndOverride", {"rev": 1, "plan": 1}, {}, "malformed"),
+        ("EndOverride", {"all": True, "because": "so"}, {}, "unknown_field"),
+    ],
+)
+async def test_what_cannot_be_is_refused_and_changes_nothing(
+    connect: ClientMaker, arm: str, method: str, params: dict[str, Any], options: dict[str, Any], kind: str
+) -> None:
+    client = await connect()
+    before = (await client.call(arm, "GetHistory"))["rev"]
+    reply = await client.call(arm, method, params, **options)
+    assert (reply["ok"], reply["error"]["kind"]) == (False, kind), reply
+    assert (await client.call(arm, "GetHistory"))["rev"] == before
+
+
+async def test_both_ends_at_once_are_refused(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    reply = await client.call(arm, SET, value(0.2), valid_for_ms=60_000, until="2026-12-30T00:00:00Z")
+    assert reply["error"]["kind"] == "bad_request_field"
+
+
+async def test_a_repeat_with_another_end_is_another_request(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    await client.change(arm, SET, value(0.2), valid_for_ms=600_000, id="one")
+    again = await client.call(arm, SET, value(0.2), valid_for_ms=600_000, id="one")
+    assert (again["ok"], again["duplicate"], again["in_force"]) == (True, True, True)
+    other = await client.call(arm, SET, value(0.2), valid_for_ms=600_001, id="one")
+    assert other["error"]["kind"] == "id_reused"
