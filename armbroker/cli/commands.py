@@ -139,9 +139,7 @@ def call(
     ttl_ms: Annotated[
         int | None, typer.Option(help="Not begun within so many milliseconds: expired (default: 5 minutes; modes 2 s).")
     ] = None,
-    valid_for: Annotated[
-        str | None, typer.Option(help="An end of the change, so long from now: 90s, 10min, 2h.")
-    ] = None,
+    valid_for: Annotated[str | None, typer.Option(help="An end of the change, after 90s, 10min, 2h.")] = None,
     until: Annotated[str | None, typer.Option(help="An end of the change, at a time: 22:00, RFC 3339.")] = None,
     when: Annotated[str | None, typer.Option(help="When it goes out: now, or once its arm is idle (ttl 8 h).")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,

@@ -36,7 +36,7 @@ RESULTS: dict[str, type[Message]] = {
 }
 """Message of the result of each method that has one."""
 
-_TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at"}
+_TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at", "until_us": "until_us"}
 
 
 _WORDS = {"wait": ("applied", "stored"), "view": ("reported", "desired", "ground"), "when": ("now", "idle")}

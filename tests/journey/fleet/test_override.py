@@ -1,5 +1,6 @@
 """Changes with an end over MQTT: the examples of the protocol in every codec, and what strangers send."""
 
+import time
 from typing import Any
 
 import pytest
@@ -17,6 +18,11 @@ CHANGED = "TWIST_LINEAR_SOFT_LIMIT_CHANGED"
 def value(number: float) -> dict[str, Any]:
     """Params of the Set."""
     return {"control_mode": "CARTESIAN_JOYSTICK", ITEM: number}
+
+
+def tomorrow_ms() -> int:
+    """This time tomorrow, ms since 1970."""
+    return int((time.time() + 86_400) * 1_000)
 
 
 def end_of(reply: dict[str, Any]) -> str:
@@ -86,8 +92,10 @@ async def test_an_end_as_a_time_and_its_return_by_the_clock(connect: ClientMaker
     assert [(one["method"], one.get("returned_from"), one.get("until")) for one in history] == [
         ("EndOverride", reply["rev"], None), ("SetPayloadInformation", None, until),
     ]  # fmt: skip
-    far = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.0}, until="2026-12-30T00:00:00Z")
-    assert end_of(far) == "2026-12-30T00:00:00.000000Z"
+    at_ms = tomorrow_ms()
+    named: dict[str, Any] = {"until_ms": at_ms} if codec == "protobuf" else {"until": format_time(at_ms * 1_000)}
+    far = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.0}, **named)
+    assert end_of(far) == format_time(at_ms * 1_000)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +129,7 @@ async def test_what_cannot_be_is_refused_and_changes_nothing(
 
 async def test_both_ends_at_once_are_refused(connect: ClientMaker, arm: str) -> None:
     client = await connect()
-    reply = await client.call(arm, SET, value(0.2), valid_for_ms=60_000, until="2026-12-30T00:00:00Z")
+    reply = await client.call(arm, SET, value(0.2), valid_for_ms=60_000, until=format_time(tomorrow_ms() * 1_000))
     assert reply["error"]["kind"] == "bad_request_field"
 
 
