@@ -77,7 +77,7 @@ class Queues:
         if session.arm in self._running or session.resting or session.running or self._worker is None:
             return 0
         if last is not None and last not in session.jobs:
-            return 0
+            last = None  # it has its end already; what was behind it may have waited for its turn alone
         before = len(session.jobs)
         if self._run_now(session, self._worker, last) or not session.jobs:
             return before - len(session.jobs)

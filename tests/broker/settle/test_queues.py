@@ -13,6 +13,7 @@ from devices.adapter import FleetContext
 from devices.guard import guard
 from devices.registry import adapter_class
 from handlers.state.arm_state import ArmState
+from tests.broker.settle.test_obstacles import job as change
 
 
 class Log:
@@ -155,3 +156,16 @@ async def test_at_the_end_only_changes_are_waited_for(pair: tuple[ArmSession, Ar
         assert not queues.running
     assert log.done == []
     assert [len(one.jobs), len(two.jobs)] == [1, 2]
+
+
+async def test_what_stood_behind_a_change_that_ended_before_its_turn_goes_on(
+    pair: tuple[ArmSession, ArmSession],
+) -> None:
+    one, _ = pair
+    async with asyncio.TaskGroup() as tasks:
+        queues, log = Queues(tasks), Log()
+        queues.serve(log)
+        one.jobs.append(ForwardJob(1, ""))
+        assert queues.kick(one, change()) == 0
+        await queues.idle()
+        assert log.done == ["a 1"]
