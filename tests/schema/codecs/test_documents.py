@@ -37,9 +37,11 @@ def test_a_good_reply_without_a_result_has_an_empty_one() -> None:
     assert reply_document(reply)["result"] == {}
 
 
-def test_a_reply_that_is_not_ok_has_no_result() -> None:
-    reply = msgspec.structs.replace(cases.REFUSED, result={"a": 1})
-    assert "result" not in reply_document(reply)
+def test_a_reply_that_is_not_ok_has_a_result_only_where_something_came_of_it() -> None:
+    assert "result" not in reply_document(cases.REFUSED)
+    partial = msgspec.structs.replace(cases.REFUSED, result={"a": 1})
+    assert reply_document(partial)["result"] == {"a": 1}
+    assert "error" in reply_document(partial)
 
 
 def test_repeats() -> None:
