@@ -456,3 +456,84 @@ def test_what_cannot_wait_is_refused_by_name(
             assert entries(plant) == []
 
     play(scenario)
+
+
+def overrides(plant: Plant) -> list[dict[str, Any]]:
+    """What `config.overrides` of arm r1 says now."""
+    found: list[dict[str, Any]] = plant.service._documents.build(plant.session(), "config").get("overrides", [])
+    return found
+
+
+def test_ruling_45_an_override_that_waits_for_idle_expires_unwritten_and_arms_nothing(
+    play: Callable[[Scenario], None],
+) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "ANGULAR_TRAJECTORY")
+            reply = await wait_for_payload(plant, id="a", valid_for_ms=60_000)
+            assert (reply["stage"], reply["final"]) == ("stored", False)
+            began_us = plant.clock.now_us()
+            ended = await plant.document(OUTCOME, lambda one: one["request_id"] == "u/c/a")
+            assert ended["cause"] == "expired"
+            assert plant.clock.now_us() - began_us == pytest.approx(60e6, rel=0.01)
+            await mode(plant, "IDLE")
+            await plant.turn(HOUR_S)
+            assert (payload_of(plant), overrides(plant), journal(folder, PAYLOAD)) == (0, [], [])
+
+    play(scenario)
+
+
+def test_ruling_45_the_end_of_an_override_that_waited_for_idle_counts_from_its_acceptance(
+    play: Callable[[Scenario], None],
+) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "ANGULAR_TRAJECTORY")
+            await wait_for_payload(plant, id="a", valid_for_ms=60_000)
+            await plant.turn(40.0)
+            await mode(plant, "IDLE")
+            await plant.turn(5.0)
+            (one,) = overrides(plant)
+            assert (payload_of(plant), one["paths"], one["state"]) == (1.2, [PAYLOAD], "live")
+            await plant.turn(16.0)
+            assert (payload_of(plant), overrides(plant)) == (0, [])
+
+    play(scenario)
+
+
+def test_a_batch_waits_as_one(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "ANGULAR_TRAJECTORY")
+            items = {PAYLOAD: {"payload_mass": 1.2}, ITEM: {SLOT: 0.2}}
+            reply = await plant.call("r1", "ApplyConfig", {"items": items}, when="idle", id="a")
+            assert (reply["stage"], reply["final"]) == ("stored", False)
+            assert reply["warnings"][0]["name"] == "WAITS_FOR_IDLE"
+            (entry,) = entries(plant)
+            assert (entry["item"], entry["when"]) == ("control_configuration", "idle")
+            await plant.turn(HOUR_S)
+            assert payload_of(plant) == 0
+            await mode(plant, "IDLE")
+            event = await plant.document("evt/r1/config/CONFIG_APPLIED", lambda one: one["request_id"] == "u/c/a")
+            assert (event["rev"], event["cause"]) == (reply["rev"], "applied")
+            assert payload_of(plant) == 1.2
+
+    play(scenario)
+
+
+def test_a_batch_that_waits_goes_on_over_a_restart(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder / "a") as plant:
+            await mode(plant, "ANGULAR_TRAJECTORY")
+            items = {PAYLOAD: {"payload_mass": 1.2}, ITEM: {SLOT: 0.25}}
+            await plant.call("r1", "ApplyConfig", {"items": items}, when="idle", id="a")
+            await plant.committed()
+            copy = plant.copy(folder / "b")
+        async with Plant(copy, start_us=START_US + int(2 * HOUR_S * 1e6)) as plant:
+            await plant.turn(10.0)
+            assert (payload_of(plant), entries(plant)[0]["when"]) == (0, "idle")
+            await mode(plant, "IDLE")
+            event = await plant.document("evt/r1/config/CONFIG_APPLIED", lambda one: one["request_id"] == "u/c/a")
+            assert event["cause"] == "applied"
+
+    play(scenario)
