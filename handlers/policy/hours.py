@@ -55,8 +55,7 @@ def _days(text: str) -> Iterable[int]:
         yield from ((begin + n) % 7 for n in range((DAYS.index(last or first) - begin) % 7 + 1))
 
 
-def is_open(spans: Iterable[Span], at_us: int, zone: tzinfo) -> bool:
-    """Whether a time (µs since 1970) is in any of the spans, by the clocks of a time zone."""
+def moment_of(at_us: int, zone: tzinfo) -> tuple[int, int]:
+    """The day of the week and the minute of the day of a time (µs since 1970), by the clocks of a time zone."""
     local = datetime.fromtimestamp(at_us // 1_000_000, UTC).astimezone(zone)
-    day, minute = local.weekday(), local.hour * 60 + local.minute
-    return any(span.holds(day, minute) for span in spans)
+    return local.weekday(), local.hour * 60 + local.minute

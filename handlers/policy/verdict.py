@@ -1,10 +1,9 @@
 """The verdict of a policy on what a request needs: pass, propose, or refuse by the rule that came furthest."""
 
-import enum
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from handlers.policy.hours import is_open
+from handlers.policy.hours import moment_of
 from handlers.policy.needs import Need
 from handlers.policy.quantities import beyond
 from handlers.policy.rights import OF_NO_ARM, OF_VALUES, PolicyRight
@@ -51,37 +50,29 @@ class Refused(NamedTuple):
 Verdict = Passed | Proposed | Refused
 
 
-class _Step(enum.IntEnum):
-    """How far a rule comes; what is asked of it in this order."""
-
-    ARM = 0
-    ITEM = 1
-    ROLE = 2
-    HOURS = 3
-    AT_MOST = 4
-    UNKNOWN = 5
-    CEILINGS = 6
-    WHOLE = 7
+_ARM, _ITEM, _ROLE, _HOURS, _AT_MOST, _UNKNOWN, _CEILINGS, _WHOLE = range(8)
+"""How far a rule comes, in the order in which it is asked; `_WHOLE`: to its end."""
 
 
 def verdict(policy: Policy, need: Need, facts: Facts) -> Verdict:
     """What the rules say of one need."""
-    roles = policy.roles_of(facts.user)
-    proposed, refused = "", Refused(None)
-    furthest = (-1, 0, 0.0)
+    asked = _Asked(policy, need, facts)
+    proposed = ""
+    furthest, room, found = -1, 0.0, None
     for rule in policy.rules_of(need.right):
-        lacks = _lacks(policy, rule, need, facts, roles)
-        if not lacks:
+        step = asked.stops(rule)
+        if step == _WHOLE:
             if not _needs_two(rule, need, facts):
                 return Passed(rule.name)
             proposed = proposed or rule.name
-            continue
-        step, room = lacks[0][0], _room(rule, need)
-        far = (int(step), -len(lacks), room)
-        if far > furthest:
-            furthest = far
-            refused = Refused(rule, lacks[0][1], step is _Step.CEILINGS)
-    return Proposed(proposed) if proposed else refused
+        elif step > furthest or (step == furthest == _CEILINGS and _room(rule, need) > room):
+            furthest, found = step, rule
+            room = _room(rule, need) if step == _CEILINGS else 0.0
+    if proposed:
+        return Proposed(proposed)
+    if found is None:
+        return Refused(None)
+    return Refused(found, asked.words(found, furthest), furthest == _CEILINGS)
 
 
 def of_all(policy: Policy, needs: Iterable[Need], facts: Facts) -> tuple[Verdict, Need | None]:
@@ -98,60 +89,88 @@ def of_all(policy: Policy, needs: Iterable[Need], facts: Facts) -> tuple[Verdict
 
 def shut_out(policy: Policy, facts: Facts, arm: str, item: str) -> Refused | None:
     """The refusal of any change of an item (empty: of some item), whatever its direction; None if one may pass."""
-    refused = Refused(None)
-    furthest = -1
-    roles = policy.roles_of(facts.user)
+    furthest, found, words = -1, None, ""
     for right in (PolicyRight.LOOSEN, PolicyRight.TIGHTEN):
-        need = Need(right, arm, item)
+        asked = _Asked(policy, Need(right, arm, item), facts)
         for rule in policy.rules_of(right):
-            lacks = [
-                (step, text)
-                for step, text in _who_when(policy, rule, need, facts, roles)
-                if item or step is not _Step.ITEM
-            ]
-            if not lacks:
+            step = asked.who_when(rule)
+            if step == _AT_MOST:
                 return None
-            if lacks[0][0] > furthest:
-                furthest = lacks[0][0]
-                refused = Refused(rule, lacks[0][1])
-    return refused
+            if step > furthest:
+                furthest, found, words = step, rule, asked.words(rule, step)
+    return Refused(found, words)
 
 
 def _needs_two(rule: Rule, need: Need, facts: Facts) -> bool:
     return rule.two_person and need.right is PolicyRight.LOOSEN and not facts.agreed
 
 
-def _lacks(policy: Policy, rule: Rule, need: Need, facts: Facts, roles: frozenset[str]) -> list[tuple[_Step, str]]:
-    """What a rule lacks to pass but for a second person, in the order in which it is asked."""
-    lacks = _who_when(policy, rule, need, facts, roles)
-    if need.right is not PolicyRight.LOOSEN:
-        return lacks
-    lasts_us = facts.lasts_us if need.lasts_us is None else need.lasts_us
-    if rule.at_most_us and not 0 < lasts_us <= rule.at_most_us:
-        lacks.append((_Step.AT_MOST, f"allows it as an override of at most {rule.at_most} only"))
-    if unknown := sorted(need.unknown & rule.ceilings.keys()):
-        text = f"has a ceiling of {', '.join(unknown)}, and which value a Reset brings is not known beforehand"
-        lacks.append((_Step.UNKNOWN, text))
-    if rule.ceilings and any(beyond(number, rule.ceilings) is not None for number in need.numbers):
-        lacks.append((_Step.CEILINGS, "has lower ceilings"))
-    return lacks
+class _Asked:
+    """One need, asked of one rule after the other."""
 
+    __slots__ = ("_facts", "_moment", "_need", "_of_arms", "_of_items", "_policy", "_roles")
 
-def _who_when(policy: Policy, rule: Rule, need: Need, facts: Facts, roles: frozenset[str]) -> list[tuple[_Step, str]]:
-    """What a rule lacks of arm, item, role and time."""
-    lacks: list[tuple[_Step, str]] = []
-    if rule.arms is not None and need.right not in OF_NO_ARM and need.arm not in rule.arms:
-        lacks.append((_Step.ARM, f"is not for {need.arm}"))
-    of_items = need.right in OF_VALUES or need.right is PolicyRight.READ
-    if of_items and rule.items is not None and need.item not in rule.items:
-        lacks.append((_Step.ITEM, f"is for {', '.join(sorted(rule.items))}"))
-    if ANYBODY not in rule.roles and not roles & rule.roles:
-        lacks.append((_Step.ROLE, f"is for {', '.join(sorted(rule.roles))}"))
-    if rule.hours and (facts.behind or not is_open(rule.hours, facts.at_us, policy.zone)):
-        spans = ", ".join(span.text for span in rule.hours)
-        clock = "; the clock is behind the store, so that no hours are open" if facts.behind else ""
-        lacks.append((_Step.HOURS, f"counts {spans} ({policy.zone}){clock}"))
-    return lacks
+    def __init__(self, policy: Policy, need: Need, facts: Facts) -> None:
+        self._policy, self._need, self._facts = policy, need, facts
+        self._roles = policy.roles_of(facts.user)
+        self._of_arms = need.right not in OF_NO_ARM
+        self._of_items = bool(need.item) if need.right in OF_VALUES else need.right is PolicyRight.READ
+        self._moment: tuple[int, int] | None = None
+
+    def stops(self, rule: Rule) -> int:
+        """How far a rule comes; _WHOLE: to its end, but for a second person."""
+        step = self.who_when(rule)
+        if step != _AT_MOST:
+            return step
+        need = self._need
+        if need.right is not PolicyRight.LOOSEN:
+            return _WHOLE
+        if rule.at_most_us:
+            lasts_us = self._facts.lasts_us if need.lasts_us is None else need.lasts_us
+            if not 0 < lasts_us <= rule.at_most_us:
+                return _AT_MOST
+        if rule.ceilings:
+            if need.unknown and not need.unknown.isdisjoint(rule.ceilings):
+                return _UNKNOWN
+            if any(beyond(number, rule.ceilings) is not None for number in need.numbers):
+                return _CEILINGS
+        return _WHOLE
+
+    def who_when(self, rule: Rule) -> int:
+        """As `stops`, of arm, item, role and time alone; _AT_MOST: nothing of them stops it."""
+        if rule.arms is not None and self._of_arms and self._need.arm not in rule.arms:
+            return _ARM
+        if rule.items is not None and self._of_items and self._need.item not in rule.items:
+            return _ITEM
+        if ANYBODY not in rule.roles and self._roles.isdisjoint(rule.roles):
+            return _ROLE
+        if rule.hours and (self._facts.behind or not self._open(rule)):
+            return _HOURS
+        return _AT_MOST
+
+    def _open(self, rule: Rule) -> bool:
+        if self._moment is None:
+            self._moment = moment_of(self._facts.at_us, self._policy.zone)
+        day, minute = self._moment
+        return any(span.holds(day, minute) for span in rule.hours)
+
+    def words(self, rule: Rule, step: int) -> str:
+        """What stopped a rule, in words."""
+        if step == _ARM:
+            return f"is not for {self._need.arm}"
+        if step == _ITEM:
+            return f"is for {', '.join(sorted(rule.items or ()))}"
+        if step == _ROLE:
+            return f"is for {', '.join(sorted(rule.roles))}"
+        if step == _HOURS:
+            clock = "; the clock is behind the store, so that no hours are open" if self._facts.behind else ""
+            return f"counts {', '.join(span.text for span in rule.hours)} ({self._policy.zone}){clock}"
+        if step == _AT_MOST:
+            return f"allows it as an override of at most {rule.at_most} only"
+        if step == _UNKNOWN:
+            unknown = ", ".join(sorted(self._need.unknown & rule.ceilings.keys()))
+            return f"has a ceiling of {unknown}, and which value a Reset brings is not known beforehand"
+        return "has lower ceilings"
 
 
 def _room(rule: Rule, need: Need) -> float:

@@ -1,11 +1,11 @@
 """Hours of the week."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from handlers.policy.hours import is_open, parse_span
+from handlers.policy.hours import Span, moment_of, parse_span
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -13,6 +13,12 @@ BERLIN = ZoneInfo("Europe/Berlin")
 def at(text: str) -> int:
     """µs since 1970 of a time in UTC; 2026-11-30 is a Monday."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000_000)
+
+
+def is_open(spans: list[Span], at_us: int, zone: tzinfo) -> bool:
+    """Whether a time is in any of the spans."""
+    day, minute = moment_of(at_us, zone)
+    return any(span.holds(day, minute) for span in spans)
 
 
 @pytest.mark.parametrize(

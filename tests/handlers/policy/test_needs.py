@@ -5,7 +5,7 @@ import pytest
 from handlers.methods.factory import factory_slots
 from handlers.policy.needs import Need, needs_of, references_of
 from handlers.policy.rights import PolicyRight
-from handlers.rpc.outcome import Answer, Proposal, Restoration
+from handlers.rpc.outcome import Answer, BatchProposal, Proposal, Restoration
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
 from schema.arms import Slot, Verb
@@ -101,6 +101,18 @@ def test_a_reset_whose_value_is_known_loosens_all_the_same() -> None:
     (need,) = needs_of(state, Proposal(TWIST, Verb.RESET, twist(0.1), loosening=False))
     assert need.right is PolicyRight.LOOSEN
     assert [number.value for number in need.numbers] == [0.1]
+
+
+def test_a_batch_needs_each_of_its_slots() -> None:
+    state = arm_with(0.2, 0.2)
+    steps = (
+        Proposal(TWIST, Verb.SET, twist(0.1), loosening=False),
+        Proposal(GRAVITY, Verb.SET, GravityVector(0, 0, -9.81), loosening=True, unchanged=True),
+        Proposal(("payload_information", 0), Verb.SET, PayloadInformation(1.0), loosening=True),
+    )
+    assert [(need.right.value, need.item) for need in needs_of(state, BatchProposal(steps))] == [
+        ("tighten", "twist_linear_soft_limit"), ("tighten", "gravity_vector"), ("loosen", "payload_information"),
+    ]  # fmt: skip
 
 
 def test_restore_factory_loosens_every_slot() -> None:

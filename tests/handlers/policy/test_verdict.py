@@ -120,10 +120,18 @@ def test_of_rules_that_only_their_ceilings_bar_the_highest_is_named() -> None:
         assert told(verdict(Policy(rules), loosen(0.4), facts())) == "0.3: has lower ceilings (ceilings)"
 
 
-def test_of_rules_that_came_as_far_the_one_that_lacks_less_is_named() -> None:
-    more = rule("more", "loosen", roles="engineer", at_most_us=1, at_most="1s")
-    less = rule("less", "loosen", roles="operator")
-    assert told(verdict(Policy((more, less), roles=ROLES), loosen(), facts("zoe"))) == "less: is for operator"
+def test_of_rules_that_came_as_far_the_first_is_named() -> None:
+    first, second = (rule(name, "loosen", roles=name) for name in ("engineer", "operator"))
+    for rules in ((first, second), (second, first)):
+        found = verdict(Policy(rules, roles=ROLES), loosen(), facts("zoe"))
+        assert told(found) == f"{rules[0].name}: is for {rules[0].name}"
+
+
+def test_several_rules_have_hours() -> None:
+    closed, opened = (
+        rule(hours, "loosen", hours=(parse_span(hours),)) for hours in ("Sun 00:00-24:00", "Mon 12:00-13:00")
+    )
+    assert told(verdict(Policy((closed, opened)), loosen(), facts())) == "passed by Mon 12:00-13:00"
 
 
 def test_the_arms_of_a_rule_do_not_count_for_recipes() -> None:
