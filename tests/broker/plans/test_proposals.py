@@ -376,6 +376,48 @@ def test_with_all_or_nothing_a_row_that_is_refused_refuses_before_anybody_is_ask
     proposing(tmp_path, scenario)
 
 
+ONE_PERSON = RULES.replace("two_person = true\n", "").replace(
+    "[[rule]]", '[rates]\n"*" = "2/min"\n[[rule]]', 1
+)  # fmt: skip
+"""Engineers loosen alone, twice a minute."""
+
+
+def test_a_request_to_a_group_counts_one_and_one_that_tightens_none(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, ONE_PERSON)
+        for number in range(4):
+            assert (await plant.call("@cell-4", SET, twist(0.19 - 0.01 * number), user="alice"))["stage"] == "applied"
+        for number in range(2):
+            assert (await plant.call("@cell-4", SET, twist(0.2 + 0.01 * number), user="alice"))["stage"] == "applied"
+        reply = await plant.call("@cell-4", SET, twist(0.22), user="alice")
+        assert (reply["stage"], reply["final"], reply["error"]["kind"]) == ("refused", False, "rate_limited")
+        assert (await plant.call("@cell-4", SET, twist(0.22), user="alice", dry_run=True))["stage"] == "checked"
+        assert (await plant.call("@cell-4", SET, twist(0.1), user="alice"))["stage"] == "applied"
+
+    proposing(tmp_path, scenario)
+
+
+def test_each_row_of_a_group_needs_its_right_and_its_refusal_names_the_rule(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reloaded(plant, ONE_PERSON.replace('items = ["', 'arms = ["r11", "r13"]\nitems = ["'))
+        reply = await plant.call("@cell-4", SET, twist(0.22), user="alice")
+        assert (reply["ok"], reply["error"]["kind"]) == (False, "partial")
+        found = {row["arm"]: (row["state"], row.get("kind", "")) for row in reply["result"]["rows"]}
+        assert found == {"r11": ("applied", ""), "r12": ("refused", "not_permitted"), "r13": ("applied", "")}
+        (text,) = [row["message"] for row in reply["result"]["rows"] if row["arm"] == "r12"]
+        assert 'rule "engineers loosen" is not for r12' in text
+        refused(await plant.call("@cell-4", SET, twist(0.24), user="bob"), "not_permitted", "engineers loosen")
+        held = await plant.call("@cell-4", "HoldArm", {"reason": "x"}, user="bob")
+        assert {row["state"] for row in held["result"]["rows"]} == {"stored"}
+        refused(
+            await plant.call("@cell-4", "SetAuthority", {"authority": "observe"}, user="zoe"),
+            "not_permitted",
+            "authority",
+        )
+
+    proposing(tmp_path, scenario)
+
+
 def test_so_many_proposals_wait_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposals, "PROPOSALS_MOST", 18)
 
