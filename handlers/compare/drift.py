@@ -5,6 +5,7 @@ from typing import Any
 from handlers.compare.comparison import Side, compare
 from handlers.state.arm_state import ArmState
 from schema.codecs.times import format_time
+from schema.errors import BrokerError
 
 
 def drift_of(state: ArmState) -> list[str]:
@@ -12,7 +13,11 @@ def drift_of(state: ArmState) -> list[str]:
     recipe = None if state.applied is None else state.recipes.find(*state.applied.key)
     if recipe is None:
         return []
-    return compare(Side(state.reported), Side(recipe.values, partial=True), None, state.resolution_rad).paths
+    try:
+        values = recipe.values
+    except BrokerError:  # a recipe of another version of the service, with items that this one has not
+        return []
+    return compare(Side(state.reported), Side(values, partial=True), None, state.resolution_rad).paths
 
 
 def recipe_document(state: ArmState) -> dict[str, Any] | None:

@@ -61,5 +61,8 @@ def test_without_a_recipe_or_without_its_values_nothing_drifts() -> None:
     state = applied_to(ITEMS, reported={TWIST: linear(0.1)})
     state.recipes = Shelf()
     assert drift_of(state) == []
+    body = msgspec.json.encode({"items": {"item_of_tomorrow": {}}, "models": []})
+    state.recipes = Shelf((Recipe("weld", 3, body, "", "", ALICE, 5),))
+    assert drift_of(state) == []
     state.applied = None
     assert (drift_of(state), recipe_document(state)) == ([], None)
