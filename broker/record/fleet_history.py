@@ -69,16 +69,17 @@ class FleetHistory:
 
     def _look(self, from_n: int) -> None:
         """Look at the jobs from the highest number on that was not looked at; full pages stop before."""
-        since_us = self._query.since_us
-        for row in self._store.changes_between(self._next_n, from_n):
-            if since_us is not None and row.at_us < since_us - OPEN_US:
-                self._more = False
-                break
+        since_us, item = self._query.since_us, self._query.item
+        items = (item, WHOLE_KEY) if item else ()
+        jobs, oldest_us = self._store.changes_between(self._next_n, from_n, self._arms, items)
+        for row in jobs:
             change = self._wanted(row.past()) if row.tells else None
             if change is not None and not self._take(change):
                 return
             self._next_n = row.n
         self._next_n = from_n
+        if since_us is not None and 0 < oldest_us < since_us - OPEN_US:
+            self._more = False
 
     def _take(self, change: PastChange) -> bool:
         """Put an entry onto the page; whether there was room."""

@@ -211,11 +211,6 @@ class Job:
         return int(self._values[N])
 
     @property
-    def at_us(self) -> int:
-        """When it was accepted, in µs since 1970."""
-        return int(self._values[AT])
-
-    @property
     def tells(self) -> bool:
         """Whether what was asked and how far it got are what was written."""
         return self.accepted is not None and self.ended is not None

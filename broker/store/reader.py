@@ -1,7 +1,7 @@
 """Queries of what is committed; only rows that agree with their hashes are answered."""
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from functools import lru_cache
 from pathlib import Path
 
@@ -205,13 +205,25 @@ class Reader:
         low, high = self._rows("job", "", _BOUNDS, ())[0]
         return low, high
 
-    def changes_between(self, before_n: int, from_n: int) -> list[job.Job]:
-        """The jobs of all arms that are changes, with `from_n` <= n < `before_n`, the newest first.
+    def changes_between(
+        self, before_n: int, from_n: int, arms: Container[str] | None, items: Collection[str]
+    ) -> tuple[list[job.Job], int]:
+        """The jobs that are changes of some arms (None: all) and items (none: all), the newest first.
+
+        `from_n` <= n < `before_n`. There may be some of other items among them. Second: when the oldest change between
+        these numbers was accepted, whatever it is of; 0 where there is none.
 
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        return [job.Job(values) for values in self._rows("job", "", _OF_FLEET, (before_n, from_n))]
+        codes = {job.code_of(item) for item in items}
+        rows = self._rows("job", "", _OF_FLEET, (before_n, from_n))
+        found = [
+            job.Job(values)
+            for values in rows
+            if (arms is None or values[job.ARM] in arms) and (not codes or values[job.ITEM] in codes)
+        ]
+        return found, rows[-1][job.AT] if rows else 0
 
     def events(self, arm: str, after_seq: int, limit: int, max_bytes: int, *, replies: bool = False) -> EventPage:
         """Events of an arm above `after_seq`, oldest first, as many as fit (at least one).

@@ -286,3 +286,17 @@ def test_a_comparison_of_a_group_with_nothing_that_is_there_is_refused(tmp_path:
         assert await kind({"to": {}, "limit": 5}, "r11") == "unknown_field"
 
     play_cell(tmp_path, scenario)
+
+
+def test_what_is_too_old_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(plant: Plant) -> None:
+        for arm in ("r20", "r20", "r11"):
+            await plant.call(arm, SET, twist(0.1), user="bob")
+            await plant.turn(10 * 86_400)
+        monkeypatch.setattr(fleet_history, "SPAN", 1)
+        monkeypatch.setattr(fleet_history, "LOOKED_MOST", 3)
+        newest = (await plant.call("r11", "GetHistory"))["result"]["changes"][0]["at"]
+        page = await changes(plant, since=newest)
+        assert ([each["arm"] for each in page["changes"]], page["more"]) == (["r11"], False)
+
+    play_cell(tmp_path, scenario)
