@@ -21,6 +21,7 @@ from handlers.state.provenance import Stamp
 from handlers.state.recipes import Shelf
 from schema.arms import Slot
 from schema.codecs.items_form import VALUE_SLOTS
+from schema.codecs.times import format_time
 from schema.errors import BrokerError
 from schema.messages import Message
 from schema.nearest import did_you_mean
@@ -126,6 +127,11 @@ class Comparisons:
         told |= {name: text for name in ("reason", "request_id") if (text := getattr(change, name))}
         if change.terms is not None:
             told |= told_terms(change.terms)
+            told.pop("returned_from", None)
+            told.pop("until", None)  # it may have another end by now, or none
+        over = None if state.overrides is None else state.overrides.find(change.rev)
+        if over is not None and claim.slot in over.values:
+            told["until"] = format_time(over.until_us)
         by = _author(change.user, change.conn)
         return claim_document(claim, change.rev, change.settled_at_us or change.at_us, by, told)
 

@@ -4,12 +4,16 @@ import msgspec
 
 from broker.arms.arm_session import ArmSession
 from broker.blobs import pack, unpack
+from broker.record.administration import Asked
 from broker.record.ledger import Ledger
-from broker.store.rows import GroundRow, OverrideRow
+from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, GroundRow, OverrideRow
+from handlers.items.settling import Ending
 from handlers.overrides.stack import NONE
 from handlers.state.overrides import Override, Overrides
+from schema.arms import Slot
 from schema.envelope import Author
 from schema.items import ITEMS
+from schema.messages import Message
 
 
 class _Body(msgspec.Struct, frozen=True, array_like=True):
@@ -89,3 +93,25 @@ def keep(ledger: Ledger, session: ArmSession, after: Overrides | None) -> None:
     session.state.overrides = after
     ledger.documents.mark(session, "config")
     ledger.store.flush_soon()
+
+
+def log_kept(
+    ledger: Ledger, session: ArmSession, slot: Slot, values: tuple[Message, Message], author: Author, asked: Asked
+) -> None:
+    """Store that the ground of a slot moved, from which value to which, though nothing was written.
+
+    The entry stands at the revision that it found.
+    """
+    now_us, number, (before, after) = ledger.clock.now_us(), ledger.new_change(), map(pack, values)
+    ledger.store.batch.add_change(
+        ChangeRow(
+            n=number, arm=session.arm, rev=session.state.rev, verb="set", key=slot[0], mode=slot[1], before=before,
+            after=after, state=ChangeState.SETTLED, at_us=now_us, user=author.user, conn=author.connection,
+            proven=author.proven, request_id=asked.request_id, method=asked.method, reason=asked.reason,
+        )
+    )  # fmt: skip
+    ledger.store.batch.update_change(
+        ChangeUpdate(
+            n=number, state=ChangeState.SETTLED, after=after, outcome=Ending.APPLIED.value, settled_at_us=now_us
+        )
+    )

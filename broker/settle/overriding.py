@@ -10,7 +10,7 @@ from broker.arms.jobs import Back, ChangeJob
 from broker.blobs import pack, unpack
 from broker.record.administration import NOBODY_ASKED, Asked
 from broker.record.ledger import Ledger
-from broker.record.override_rows import keep
+from broker.record.override_rows import keep, log_kept
 from broker.record.principals import SERVICE
 from broker.settle.override_times import OverrideTimes
 from broker.settle.returns import Returns
@@ -173,8 +173,11 @@ class Overriding:
 
     def _keep_values(self, session: ArmSession, rev: int, by: Author, asked: Asked) -> None:
         overrides = session.state.overrides
-        if overrides is None or overrides.find(rev) is None:
+        override = None if overrides is None else overrides.find(rev)
+        if overrides is None or override is None:
             return
+        for slot, value in override.values.items():
+            log_kept(self._ledger, session, slot, (overrides.grounds[slot], value), by, asked)
         done = stack.keep(overrides, rev)
         keep(self._ledger, session, done.left)
         for one in done.ended:

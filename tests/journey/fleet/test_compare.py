@@ -168,6 +168,26 @@ async def test_a_value_of_a_recipe_tells_its_name_and_version(connect: ClientMak
     assert ("recipe" in newer, older["recipe"]) == (False, f"{name}@1")
 
 
+async def test_an_override_that_is_kept_is_what_was_there(connect: ClientMaker, arm: str) -> None:
+    client = await connect()
+    await twist(client, arm, 0.2)
+    over = await twist(client, arm, 0.3, valid_for_ms=600_000)
+    (before,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    extended = (await client.change(arm, "ExtendOverride", {"rev": over, "valid_for_ms": 1_200_000}))["result"]
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    assert entry["until"] == extended["overrides"][0]["until"] != before["until"]
+    await client.change(arm, "EndOverride", {"rev": over, "keep": True}, id="keep", reason="it runs well")
+    (entry,) = (await result(client, arm, "Blame", items=[PATH]))["values"]
+    assert (entry["rev"], entry["value"], "until" in entry) == (over, 0.3, False)
+    kept, made, *_ = (await result(client, arm, "GetHistory"))["changes"]
+    assert (made["rev"], made["method"], made["after"]) == (over, TWIST, 0.3)
+    assert (kept["rev"], kept["method"], kept["before"], kept["after"]) == (over, "EndOverride", 0.2, 0.3)
+    assert (kept["request_id"], kept["reason"]) == (f"{client.user}/{client.conn}/keep", "it runs well")
+    await twist(client, arm, 0.1)
+    found = await result(client, arm, "Diff", from_={"rev": over}, to={})
+    assert found["differences"] == [{"path": PATH, "from": 0.3, "to": 0.1, "direction": "tightening"}]
+
+
 async def test_ruling_46_nobody_reaches_back_beyond_another_arm(start_service: Any, connect: ClientMaker) -> None:
     service = start_service("r1")
     client = await connect("state/r1/presence", to=service)
