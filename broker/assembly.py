@@ -219,6 +219,7 @@ def plans_of(
     decision: Decision,
     orders: Orders,
     recipes: RecipeBook,
+    linked: Callable[[], bool],
 ) -> Plans:
     """What carries out requests to groups; each row is decided as a message to its arm."""
 
@@ -232,7 +233,7 @@ def plans_of(
         Around(
             ledger, replies, settler, events, sessions, topics, settings.instance, loaded.meta.get(BOARDS_KEY, ""),
             partial(decision.of, counts=False), orders.carry_out, may_write, may_steer, settings.fleet.rate,
-            recipes.shelf,
+            recipes.shelf, linked,
         )
     )  # fmt: skip
 
@@ -271,8 +272,9 @@ def acceptance_of(
     quarantine = Quarantine(ledger, loaded.meta.get(META_KEY, ""), clean=loaded.clean)
     orders = orders_of(ledger, access, settler, reconciler, comparisons, recipes)
     plans = plans_of(
-        ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders, recipes
-    )
+        ledger, replies, settler, fleet_events, sessions, settings, topics, loaded, decision, orders, recipes,
+        intake.linked,
+    )  # fmt: skip
     acceptor = Acceptor(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders, notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,

@@ -258,7 +258,7 @@ class Service:
         recovery.requeue(self.sessions, loaded, self._ledger, self._settler, self._damages, plans.restoring.attach)
         for session in self.sessions.values():
             self._settler.overriding.begin(session)
-        plans.go_on(clean=loaded.clean, max_age_us=self._settings.arm_defaults.pending_max_age_us)
+        plans.go_on(loaded, self._settings.arm_defaults.pending_max_age_us)
 
     def _serve(self, supervisor: Supervisor) -> None:
         """Begin what runs until the end of the run."""

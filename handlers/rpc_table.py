@@ -128,6 +128,7 @@ _EXPLICIT = (
     Rpc("DeleteRecipe",                WRITE, None,                   None,                 recipes.delete_recipe,                "Take a recipe off the list; what was applied stays", right=MAY_WRITE, address=Address.FLEET),
     Rpc("ExtendOverride",              WRITE, None,                   None,                 overrides.extend_override,            "Give overrides another end: `rev`, `plan` or `all`", guard=HOLD, right=MAY_WRITE, address=EACH),
     Rpc("EndOverride",                 WRITE, None,                   None,                 overrides.end_override,               "End overrides now, or keep what they gave", guard=HOLD, right=MAY_WRITE, address=EACH),
+    Rpc("Rollout",                     WRITE, None,                   None,                 plans.rollout,                        "Change the arms of a group wave after wave, watched, taken back where arms do not take it", right=MAY_WRITE, address=Address.GROUP),
     Rpc("GetPlan",                     READ,  None,                   None,                 plans.get_plan,                       "Read a plan with a page of its rows", address=Address.FLEET),
     Rpc("ListPlans",                   READ,  None,                   None,                 plans.list_plans,                     "List plans, newest first", address=Address.FLEET),
     Rpc("SteerPlan",                   WRITE, None,                   None,                 plans.steer_plan,                     "Pause, resume, abort, reverse, approve or reject a plan", address=Address.FLEET),

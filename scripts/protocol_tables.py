@@ -267,6 +267,10 @@ MAPPINGS: dict[str, tuple[str, str]] = {
         "`since?, until?, user?, item?, method?, plan?, outcome?, cursor?, limit?` (50, at most 500)",
         "`{changes, cursor, more}`, newest first: entries of GetHistory, each with `arm`; `more` may be true with few entries, for a page looks at 20,000 changes at most",
     ),
+    "Rollout": (
+        "`method, params, on_failure` (reverse or pause)`, canary?` 1`, waves?` [100]`, soak_ms?` 60,000`, gates?` all`, max_failed?` 0`, pause_after?` []`, confirm_within_ms?, row_within_ms?` 60,000",
+        "the plan as in GetPlan, without params and rows; a dry run: `{waves, counts, rows, more}`",
+    ),
     "GetPlan": (
         "`plan, arm?, state?, after?, limit?` (100, at most 500)",
         "`{plan, kind, state, outcome?, why?, by, approved_by?, request_id, target, method, params, digest, reason, at, until?, expires?, ended_at?, wave?, waves?, counts, rows, more}`, rows in order of arm; with `arm` its row alone, with its `error`",

@@ -38,7 +38,17 @@ from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
-from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, DiffQuery, Outcome, PlanOrder, Proposal
+from handlers.rpc.outcome import (
+    CHANGES,
+    Answer,
+    BatchProposal,
+    Change,
+    DiffQuery,
+    Outcome,
+    PlanOrder,
+    Proposal,
+    RolloutOrder,
+)
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
@@ -238,6 +248,10 @@ class Acceptor:
         outcome = rpc.decide(stream.state, request)
         if isinstance(outcome, FindQuery | FleetHistoryQuery | DiffQuery):
             self.questions.ask(group, request, outcome, partial(self._told, arrival))
+            return True
+        if isinstance(outcome, RolloutOrder):
+            row = None if arrival.envelope.dry_run else self._request_row(arrival)
+            self._fan_out.roll_out(arrival, outcome, group, row)
             return True
         if isinstance(outcome, PlanOrder):
             self._done(arrival, stream, self._plans.carry_out(request, outcome))

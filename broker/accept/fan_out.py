@@ -14,17 +14,24 @@ from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.methods.recipes import found_recipe
 from handlers.plans.plan import Asked, digest_of
+from handlers.plans.rollout import spec_of, waves_of
 from handlers.plans.states import PlanKind
+from handlers.rpc.outcome import RolloutOrder
 from handlers.rpc.row import Rpc
+from handlers.rpc_table import RPC_TABLE, SETS
 from handlers.state.refusals import NOTHING_CHANGED
+from schema.codecs.plain import from_plain
 from schema.envelope import Away, GroupOptions, When
 from schema.errors import BrokerError
+from schema.messages import Message
 
 ARMS_MOST, AT_ONCE_MOST = 10_000, 256
 """Arms of a plan, and of one that is done with all of them or with none."""
 NAMED_MOST = 8
 ONLY_ALL = frozenset({"ConfirmPending", "DiscardPending"})
 """Methods whose revisions are those of one arm: a group takes them with `all` alone."""
+METHODS = SETS | {"ApplyConfig", "ApplyRecipe"}
+"""What a Rollout may do."""
 _DEFAULTS = GroupOptions()
 _MILLI = 1_000
 
@@ -58,6 +65,33 @@ class FanOut:
         asked = msgspec.structs.replace(asked, expires_us=expires_us)
         self._plans.begin(asked, self._asker(arrival), row)
 
+    def roll_out(self, arrival: Arrival, order: RolloutOrder, group: Group, row: RequestRow | None) -> None:
+        """Let a rollout begin; `row` is that of the request, None of a dry run.
+
+        Raises:
+            BrokerError: unsupported_option, unknown_arm, held, busy; what is wrong with the params of its method.
+        """
+        options = arrival.envelope.group or _DEFAULTS
+        _check_options(arrival, options)
+        rpc = RPC_TABLE.get(order.method)
+        if rpc is None or rpc.name not in METHODS:
+            text = f"params.method: {order.method[:64]} is no Set of an item, ApplyConfig or ApplyRecipe"
+            raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+        arms = members(group, options)
+        self._plans.rollouts.check_free(arms)
+        inner = order.inner if rpc.request is None else from_plain(order.inner, rpc.request, "params.params")
+        away = Away.REFUSE if options.away is Away.REFUSE else Away.SKIP
+        asked = self._asked(arrival, rpc, group.address, arms, msgspec.structs.replace(options, away=away), inner)
+        spec = spec_of(order.params)
+        if isinstance(spec.canary, tuple):
+            waves_of(spec, arms, ())
+        said = msgspec.structs.asdict(spec)
+        asked = msgspec.structs.replace(
+            asked, kind=PlanKind.ROLLOUT, rollout=spec, ttl_ms=0,
+            digest=digest_of(rpc.name, asked.params.decode(), arms, {"digest": asked.digest, **said}),
+        )  # fmt: skip
+        self._plans.begin(asked, self._asker(arrival), row)
+
     def propose(self, arrival: Arrival, second: NeedsSecondError, row: RequestRow) -> None:
         """Let a request to one arm wait for a second person; its time to live begins with the approval.
 
@@ -74,13 +108,22 @@ class FanOut:
     def _asker(self, arrival: Arrival) -> Asker:
         return Asker(arrival.address(self._topics), arrival.envelope.wait, tuple(arrival.warnings))
 
-    def _asked(self, arrival: Arrival, rpc: Rpc, target: str, arms: tuple[str, ...], options: GroupOptions) -> Asked:
+    def _asked(
+        self,
+        arrival: Arrival,
+        rpc: Rpc,
+        target: str,
+        arms: tuple[str, ...],
+        options: GroupOptions,
+        inner: Message | dict[str, Any] | None = None,
+    ) -> Asked:
         topic, envelope = arrival.topic, arrival.envelope
         until_us = envelope.until_us or 0
         if envelope.valid_for_ms is not None:
             until_us = arrival.at_us + envelope.valid_for_ms * _MILLI
-        resolved = self._resolved(arrival, rpc)
-        params = params_bytes(arrival.params if resolved is None else resolved[0])
+        given = arrival.params if inner is None else inner
+        resolved = self._resolved(given, rpc)
+        params = params_bytes(given if resolved is None else resolved[0])
         said = {"recipe": "" if resolved is None else resolved[1]} | {
             "all_or_nothing": options.all_or_nothing, "away": Away(options.away).name.lower(),
             "parallel": options.parallel, "until": until_us, "when": When(envelope.when).name.lower(),
@@ -95,17 +138,25 @@ class FanOut:
             trace=arrival.message.trace,
         )  # fmt: skip
 
-    def _resolved(self, arrival: Arrival, rpc: Rpc) -> tuple[dict[str, Any], str] | None:
+    def _resolved(self, params: Message | dict[str, Any] | None, rpc: Rpc) -> tuple[dict[str, Any], str] | None:
         """Params of ApplyRecipe with the version that counts now, and the digest of its values; None of others.
 
         Raises:
             BrokerError: unknown_recipe.
         """
-        params = arrival.params
         if rpc.name != APPLY or not isinstance(params, dict):
             return None
         recipe = found_recipe(self._plans.recipes, params, "recipe", listed=True)
         return params | {"version": recipe.version}, recipe.digest
+
+
+def _check_options(arrival: Arrival, options: GroupOptions) -> None:
+    """Refuse options that a rollout does not take."""
+    if options.all_or_nothing:
+        text = "a Rollout takes no all_or_nothing"
+        raise BrokerError("unsupported_option", f"group: {text}. {NOTHING_CHANGED}")
+    if arrival.envelope.ttl_ms is not None:
+        raise BrokerError("unsupported_option", f"ttl_ms: a Rollout has row_within_ms. {NOTHING_CHANGED}")
 
 
 def members(group: Group, options: GroupOptions) -> tuple[str, ...]:

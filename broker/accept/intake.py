@@ -54,6 +54,10 @@ class Intake:
         link.on_session(self._on_session)
         presence.pulse.on_still.append(self._on_still)
 
+    def linked(self) -> bool:
+        """Whether the MQTT server is there."""
+        return self._link.connected
+
     async def batches(self) -> AsyncIterator[Sequence[InboundMessage]]:
         """As those of the link; `sent_after_s` is filled in where a message may have waited before it was received."""
         loop, presence = asyncio.get_running_loop(), self._presence

@@ -10,6 +10,8 @@ from schema.envelope import When
 from schema.errors import BrokerError
 from schema.features import FEATURES
 
+ROLLOUT = "Rollout"
+
 
 def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = False) -> None:
     """Refuse options that the method does not take, or this version does not serve, and a unit that is not its own.
@@ -39,6 +41,8 @@ def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = 
 
 def _check_group(rpc: Rpc, *, of_group: bool) -> None:
     """Refuse what says how a group is changed where none is."""
+    if of_group and rpc.name == ROLLOUT:
+        return
     if not of_group or Address.ROWS not in rpc.address:
         why = "gives one answer for it" if of_group else "is asked of one arm, no group"
         raise BrokerError("unsupported_option", f"group: {rpc.name} {why}. {NOTHING_CHANGED}")

@@ -61,6 +61,10 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType({
     "GetRecipe": {"name": "weld"},
     "ListRecipes": {"prefix": "weld"},
     "DeleteRecipe": {"name": "weld"},
+    "Rollout": {
+        "method": "ApplyRecipe", "params": {"recipe": "weld", "version": 3}, "on_failure": "reverse",
+        "canary": ["a0001"], "waves": [10, 100], "soak_ms": 300_000, "confirm_within_ms": 3_600_000,
+    },
     "GetPlan": {"plan": 17, "state": "stored", "limit": 500},
     "ListPlans": {"kind": "group", "limit": 10},
     "SteerPlan": {"plan": 17, "action": "pause", "reason": "arms of wave 1 vibrate"},

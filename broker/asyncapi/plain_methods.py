@@ -28,6 +28,7 @@ from handlers.methods.queries import EVENTS_MOST, HISTORY_MOST
 from handlers.methods.recipes import PAGE_MOST as LIST_MOST
 from handlers.methods.simulation import FAULTS, LONGEST_MS
 from handlers.methods.trajectory_check import VIOLATIONS_MOST
+from handlers.plans.rollout import CANARY_MOST, DAY_MS, FAILED_MOST, WHOLE, Gate, OnFailure
 from handlers.plans.rows import RowState
 from handlers.plans.states import Action, PlanKind, PlanOutcome, PlanState
 from limits.command import LimiterKind
@@ -66,16 +67,14 @@ _CONDITION = record(
     },
     ("path", "op", "than"),
 )  # fmt: skip
-_PLAN = record(
-    {
-        "plan": whole(1), "kind": one_of(*PlanKind), "state": one_of(*PlanState), "outcome": one_of(*PlanOutcome),
-        "why": TEXT, "by": MAPPING, "approved_by": TEXT, "request_id": TEXT, "target": TEXT, "method": TEXT,
-        "params": MAPPING, "digest": TEXT, "reason": TEXT, "at": TIME, "until": TIME, "expires": TIME,
-        "ended_at": TIME, "wave": whole(), "waves": listed(MAPPING), "counts": mapped(whole()),
-        "rows": listed(MAPPING), "more": FLAG,
-    },
-    ("plan", "kind", "state", "counts", "rows", "more"),
-)  # fmt: skip
+_PLAN_FIELDS: dict[str, Schema] = {
+    "plan": whole(1), "kind": one_of(*PlanKind), "state": one_of(*PlanState), "outcome": one_of(*PlanOutcome),
+    "why": TEXT, "by": MAPPING, "approved_by": TEXT, "request_id": TEXT, "target": TEXT, "method": TEXT,
+    "digest": TEXT, "reason": TEXT, "at": TIME, "until": TIME, "expires": TIME, "ended_at": TIME, "wave": whole(),
+    "waves": listed(MAPPING), "counts": mapped(whole()), "rows": listed(MAPPING), "more": FLAG,
+}  # fmt: skip
+_SUMMARY = record(_PLAN_FIELDS)
+_PLAN = record({**_PLAN_FIELDS, "params": MAPPING}, ("plan", "kind", "state", "counts", "rows", "more"))
 
 _DIFF = record(
     {
@@ -159,6 +158,16 @@ PARAMS: dict[str, Schema] = {
     "SetAuthority": record({"authority": one_of(*Authority), "reason": TEXT}, ("authority",)),
     "HoldArm": record({"reason": TEXT, "until": TIME}, ("reason",)),
     "ReleaseArm": _NONE,
+    "Rollout": record(
+        {
+            "method": TEXT, "params": MAPPING, "on_failure": one_of(*OnFailure),
+            "canary": either(whole(1, CANARY_MOST), listed(TEXT)), "waves": listed(whole(1, WHOLE)),
+            "soak_ms": whole(0, DAY_MS), "gates": listed(one_of(*Gate)), "max_failed": whole(0, FAILED_MOST),
+            "pause_after": listed(whole()), "confirm_within_ms": whole(60_000, DAY_MS),
+            "row_within_ms": whole(1_000, DAY_MS),
+        },
+        ("method", "params", "on_failure"),
+    ),
     "GetPlan": record(
         {
             "plan": whole(1), "arm": TEXT, "state": one_of(*RowState), "after": TEXT, "limit": whole(1, PAGE_MOST),
@@ -243,6 +252,7 @@ RESULTS: dict[str, Schema] = {
             "recipe": record({"name": NAME, "version": whole(1), "digest": TEXT}, ("name", "version")),
         }
     ),
+    "Rollout": _SUMMARY,
     "GetPlan": _PLAN,
     "ListPlans": record({"plans": listed(MAPPING), "more": FLAG}, ("plans", "more")),
     "SteerPlan": record({"plan": whole(1), "state": one_of(*PlanState)}, ("plan", "state")),

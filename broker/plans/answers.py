@@ -87,7 +87,7 @@ class Answers:
             warnings = (*warnings, proposed(plan))
         rollout = plan.asked.kind is PlanKind.ROLLOUT
         ok, stage, final = tally.ok, tally.stage, tally.final
-        if stored or (plan.live and (rollout or plan.state is PlanState.PROPOSED)):
+        if stored or (plan.live and not live.dry and (rollout or plan.state is PlanState.PROPOSED)):
             ok, stage, final = True, Stage.STORED, False
         elif rollout:
             final = True
@@ -95,10 +95,11 @@ class Answers:
             ok, stage, final = False, Stage.REFUSED, True
         error = None if ok else error_body(unasked or _error(plan))
         rev, seq = self._book.events.counters
+        result = _result(live, rows=not stored and (live.dry or not rollout))
         return Reply(
             id=plan.asked.id, arm=plan.asked.target, method=_asked_method(plan), ok=ok, stage=stage, final=final,
-            rev=rev, seq=seq, at_us=self._ledger.clock.now_us(), result=_result(live, rows=not stored and not rollout),
-            error=error, warnings=warnings, plan=plan.n, until_us=plan.asked.until_us,
+            rev=rev, seq=seq, at_us=self._ledger.clock.now_us(), result=result, error=error, warnings=warnings,
+            plan=plan.n, until_us=plan.asked.until_us,
         )  # fmt: skip
 
 
@@ -116,11 +117,13 @@ def _error(plan: Plan) -> BrokerError:
 
 def _result(live: Live, *, rows: bool) -> dict[str, Any]:
     plan = live.plan
-    if plan.asked.kind is PlanKind.ROLLOUT:
+    if plan.asked.kind is PlanKind.ROLLOUT and not live.dry:
         return plan.shown()
     result: dict[str, Any] = {} if live.dry else {"plan": plan.n, "state": plan.state.value}
     if plan.progress.outcome is not None and not live.dry:
         result["outcome"] = plan.progress.outcome.value
+    if plan.asked.kind is PlanKind.ROLLOUT:
+        result["waves"] = plan.waves()
     result["counts"] = plan.tally.shown()
     if rows:
         shown, more = rows_of(plan)

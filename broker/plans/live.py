@@ -10,7 +10,9 @@ from handlers.plans.plan import Plan
 from handlers.plans.rows import Row
 from handlers.rpc.row import Rpc
 from handlers.rpc_table import MAY_TIGHTEN
+from schema.arms import Slot
 from schema.envelope import Reply, RequestEnvelope, Wait, Warned
+from schema.errors import BrokerError
 from schema.messages import Message
 
 
@@ -43,6 +45,17 @@ class Live:
     """Since when rows wait for room in the queue of their arm."""
     put_off: deque[tuple[float, str]] = field(default_factory=deque)
     """When such rows are looked at again."""
+    slots: dict[str, tuple[Slot, ...]] = field(default_factory=dict)
+    """What the change of each row changes."""
+    began: dict[str, float] = field(default_factory=dict)
+    """When rows were seen under way first."""
+    late: set[str] = field(default_factory=set)
+    """Arms whose rows have no end in time."""
+    offline_since: dict[str, float] = field(default_factory=dict)
+    soaked_at: float | None = None
+    """When the present wave was watched for long enough."""
+    error: BrokerError | None = None
+    """Why the whole is refused, where no row is."""
     undoing: set[str] = field(default_factory=set)
     """Arms whose rows are being taken back, or were."""
     kept: dict[str, str] = field(default_factory=dict)

@@ -20,18 +20,19 @@ from broker.plans.pages import Pages
 from broker.plans.proposals import Proposals
 from broker.plans.restoring import SERVICE, Restoring
 from broker.plans.reversing import Reversing
+from broker.plans.rollouts import Rollouts
 from broker.plans.rows import CarryOut, Decide, PutOffError, RowWork, SkippedError, refused
 from broker.plans.steering import DAY_US, Steering
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, in_force
 from broker.settle.settler import Settler
-from broker.store.rows import RequestRow
+from broker.store.rows import Loaded, RequestRow
 from broker.timers import Timers
 from broker.topics import Topics
 from handlers.plans.plan import Asked, Plan, Progress
 from handlers.plans.rows import DONE_STATES, Row, RowState
-from handlers.plans.states import Cause, PlanState
+from handlers.plans.states import Cause, PlanKind, PlanState
 from handlers.rpc.outcome import Answer, BatchProposal, Outcome, PlanOrder, PlanQuery, PlansQuery, Proposal
 from handlers.rpc.request import Request
 from handlers.state.recipes import Shelf
@@ -62,6 +63,7 @@ class Around(NamedTuple):
     may_steer: Callable[[str, str], bool]
     rate: float
     recipes: Shelf
+    linked: Callable[[], bool]
 
 
 class Plans:
@@ -85,7 +87,9 @@ class Plans:
         self.answers.proposals = self.proposals
         self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
         self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work, around.carry_out)
-        self.steering.reverse = self.reversing.begin
+        self.rollouts = Rollouts(ledger, around.sessions, self.book, self.reversing, self.timers, around.linked)
+        self.steering.reverse, self.steering.resumed = self.reversing.begin, self.rollouts.resume
+        self.steering.forgive = self.rollouts.forgive
         self._pages = Pages(ledger, self.book, self._preview)
         self.driver = Driver(
             ledger.clock, ledger.traffic, self.book.plans,
@@ -102,11 +106,16 @@ class Plans:
         """Begin so many rows a second from now on while other requests come."""
         self.driver.bucket.rate = rate
 
-    def go_on(self, *, clean: bool, max_age_us: int) -> None:
-        """Take up the plans of an earlier run, whose changes are back."""
+    def go_on(self, loaded: Loaded, max_age_us: int) -> None:
+        """Take up the plans of an earlier run, whose changes are back; `max_age_us` is how old a loosening may be."""
+        down_us = self._ledger.clock.now_us() - loaded.last_time_us
         for live in self.book.plans.values():
             self.answers.begin(live)
-        self.restoring.go_on(self._sessions, clean=clean, max_age_us=max_age_us)
+        self.restoring.go_on(self._sessions, clean=loaded.clean, max_age_us=max_age_us)
+        for live in list(self.book.plans.values()):
+            if live.plan.asked.kind is PlanKind.ROLLOUT and live.plan.live:
+                self.rollouts.go_on(live, down_long=down_us > max_age_us)
+                self._changed(live)
         self.driver.wake()
 
     # ------------------------------------------------------------------ requests
@@ -195,6 +204,8 @@ class Plans:
         """Every row was looked at: the plan begins, or is refused, or was only to be looked at."""
         plan = live.plan
         if live.dry:
+            if plan.asked.kind is PlanKind.ROLLOUT:
+                live.error = self.rollouts.plan_waves(live)
             for row in live.looked.values():
                 plan.change(row)
             if live.rule and live.asker is not None:
@@ -204,12 +215,26 @@ class Plans:
             self._forget(live)
         elif live.rule and not self._refused_whole(live):
             self._propose(live)
+        elif plan.asked.kind is PlanKind.ROLLOUT:
+            self._roll_out(live)
         elif plan.asked.all_or_nothing:
             self._all_or_nothing(live)
         else:
             live.ahead = deque(arm for arm in plan.asked.arms if arm not in plan.rows)
             self.book.move(live, Cause.CHECKED, plan.asked.author)
         live.looked.clear()
+
+    def _roll_out(self, live: Live) -> None:
+        """Begin the first wave of a rollout, or refuse the whole."""
+        author = live.plan.asked.author
+        live.error = self.rollouts.plan_waves(live)
+        if live.error is not None:
+            self.book.move(live, Cause.REFUSED, author, said=live.error.message)
+            return
+        live.ahead = deque(live.plan.asked.arms)  # it is not over before its wave begins
+        self.book.move(live, Cause.CHECKED, author)
+        self.rollouts.begin_wave(live, 0)
+        self._changed(live)
 
     def _refused_whole(self, live: Live) -> bool:
         """Whether a row is refused of a plan that all of its arms or none carry out: then nobody has to be asked."""
@@ -294,7 +319,9 @@ class Plans:
     def _changed(self, live: Live) -> None:
         """A plan, or a row of it, changed."""
         plan = live.plan
-        if plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):
+        if plan.asked.kind is PlanKind.ROLLOUT and plan.state is not PlanState.REVERSING:
+            self.rollouts.changed(live)
+        elif plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):
             self._wave_over(live)
         elif plan.state is PlanState.REVERSING and not (live.ahead or live.put_off or plan.under_way):
             self.book.move(live, Cause.UNDONE, plan.asked.author)

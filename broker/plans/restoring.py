@@ -18,7 +18,7 @@ from broker.store.errors import RowDamagedError
 from broker.store.rows import PlanArmRow, PlanRow
 from broker.store.store import Store
 from handlers.plans.rows import Row, RowState
-from handlers.plans.states import Cause, PlanState
+from handlers.plans.states import Cause, PlanKind, PlanState
 from handlers.plans.yields import Later
 from schema.envelope import Author
 from schema.errors import BrokerError
@@ -92,14 +92,16 @@ class Restoring:
                     self._book.move(live, Cause.FATAL, SERVICE, said=said)
             self._book.put(live)
             age_us = self._clock.age_us(plan.progress.approved_at_us or plan.asked.at_us)
-            live.only_tighter = age_us is None or age_us > max_age_us
+            old = age_us is None or age_us > max_age_us
+            live.only_tighter = old and plan.asked.kind is not PlanKind.ROLLOUT
             if plan.state is PlanState.CHECKING:
                 live.ahead = deque(plan.asked.arms)
-            elif plan.state is PlanState.RUNNING:
+            elif plan.state in (PlanState.RUNNING, PlanState.PAUSED) and plan.asked.kind is not PlanKind.ROLLOUT:
                 live.ahead = deque(arm for arm in plan.asked.arms if arm not in plan.rows)
             elif plan.state is PlanState.REVERSING:
                 live.ahead = left_to_reverse(live)
-            self._book.changed(live)
+            if plan.asked.kind is not PlanKind.ROLLOUT:
+                self._book.changed(live)
 
     def _lose(self, live: Live, row: Row, *, gone: bool) -> None:
         """Nobody knows what became of the change of a row."""

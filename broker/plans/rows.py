@@ -21,6 +21,7 @@ from broker.store.rows import Terms
 from handlers.items.config_items import held_by_service
 from handlers.items.verbs import absence
 from handlers.methods.authority import below_control, is_checked_only
+from handlers.plans.rollout import Gate
 from handlers.plans.rows import Row, RowState
 from handlers.plans.states import PlanKind
 from handlers.plans.yields import left_of, overwritten
@@ -42,6 +43,8 @@ REVERSE = "Reverse"
 """The method of changes that take rows back."""
 NOTHING_TO_DO = frozenset({"EndOverride", "ExtendOverride"})
 """Methods whose rows are skipped where an arm has nothing that they could be about."""
+CLAMPED = "CLAMPED"
+"""The warning of a change of which the arm took less than was asked."""
 STORE_FULL = "store_unavailable"
 Wish = Proposal | BatchProposal
 """A decision that asks an arm for values."""
@@ -204,6 +207,8 @@ class RowWork:
         """Accept the change of a row, with the row, in one transaction."""
         plan, number = live.plan, self._ledger.new_change()
         expires = self._ledger.clock.deadline(plan.asked.expires_us)
+        if plan.asked.rollout is not None:
+            expires = self._ledger.clock.monotonic() + plan.asked.rollout.row_within_ms / 1_000
         left = outcome if isinstance(outcome, Restoration) else self.without_later(live, row.arm, outcome)
         job: ChangeJob
         if isinstance(left, Proposal):
@@ -218,6 +223,7 @@ class RowWork:
         plan, number = live.plan, job.n
         job.terms = msgspec.structs.replace(job.terms or Terms(), plan=plan.n)
         job.trace, job.received_s = trace, self._ledger.clock.monotonic()
+        live.slots[row.arm] = job.places
         row = plan.change(row, state=RowState.WAITING, final=False, change_n=number, job_rev=0)
         job.told = partial(self.heard, live, row.arm, job)
         self._settler.admit(session, job)
@@ -265,6 +271,10 @@ class RowWork:
         kind, name, text = (
             ("", "", live.kept.get(arm, "")) if error is None else (error.kind, error.name, error.message)
         )
+        if any(warned.name == CLAMPED for warned in reply.warnings):
+            plan = live.plan
+            if plan.asked.rollout is not None and Gate.CLAMPED in plan.asked.rollout.gates:
+                plan.gated[arm] = Gate.CLAMPED
         self._book.put_row(
             live, row, state=state, final=reply.final, rev=reply.rev, seq=reply.seq, kind=kind, name=name,
             message=text or (job.why if job.parked else ""), violations=() if error is None else error.violations,

@@ -47,6 +47,8 @@ class Steering:
         self._ledger, self._book, self._may_steer, self._approve = ledger, book, may_steer, approve
         self.reverse: Reverse | None = None
         """Begins to take a plan back."""
+        self.forgive: Callable[[Live], None] = lambda _: None
+        """What is done before a plan goes on."""
         self.resumed: Callable[[Live], None] = lambda _: None
         """What is done when a plan goes on."""
 
@@ -66,6 +68,8 @@ class Steering:
             if action is Action.REVERSE:
                 self._reverse(live, order, request)
             else:
+                if action is Action.RESUME:
+                    self.forgive(live)
                 self._book.move(live, action, request.author, said=_said(action, request), reason=order.reason)
                 if action is Action.RESUME:
                     self.resumed(live)

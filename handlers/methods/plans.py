@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from handlers.plans.rollout import spec_of
 from handlers.plans.rows import RowState
 from handlers.plans.states import Action, PlanKind, PlanState
-from handlers.rpc.outcome import PlanQuery, PlansQuery, SteerOrder
+from handlers.rpc.outcome import PlanQuery, PlansQuery, RolloutOrder, SteerOrder
 from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
@@ -66,6 +67,20 @@ def steer_plan(_state: ArmState, request: Request) -> SteerOrder:
         reason=text(params, "reason") or request.envelope.reason,
         digest=text(params, "digest"),
     )
+
+
+def rollout(_state: ArmState, request: Request) -> RolloutOrder:
+    """Rollout: a method for the arms of a group, wave after wave.
+
+    Raises:
+        BrokerError: as `spec_of`; malformed without a method.
+    """
+    params = dict(plain_params(request))
+    spec_of(params)
+    method, inner = text(params, "method"), params.get("params", {})
+    if not method or not isinstance(inner, dict):
+        raise BrokerError("malformed", f"params.method, params.params: a method and its params. {NOTHING_CHANGED}")
+    return RolloutOrder(method, inner, params)
 
 
 def _number(request: Request) -> int:

@@ -23,7 +23,7 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 class Asked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a plan is to do, and who asked for it; stored once. Times in µs since 1970, 0 = none.
 
-    `params` is UTF-8 JSON, `arms` are in the order of work, `waves` the number of arms in each wave but the last.
+    `params` is UTF-8 JSON, `arms` are in the order of work, `waves` the number of arms in each wave.
     """
 
     kind: PlanKind
@@ -88,9 +88,18 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     reversed_by: tuple[str, str, bool] | None = None
     starts: int = 0
     """How many starts after an unclean end found it at work."""
+    wave_at_us: int = 0
+    """When its wave came to its present state."""
+    forgiven: list[str] = []
+    """Arms whose failures somebody knew of when he let it go on."""
     shown: bool = False
     """Whether it has a document."""
     replied: bool = False
+
+
+def with_waves(asked: Asked, arms: tuple[str, ...], waves: tuple[int, ...]) -> Asked:
+    """The same with its arms in the order of work; those behind the waves take no part."""
+    return msgspec.structs.replace(asked, arms=arms, waves=waves)
 
 
 def digest_of(method: str, params: object, arms: tuple[str, ...], options: object) -> str:
@@ -220,8 +229,7 @@ class Plan:
 
     def sizes(self) -> list[int]:
         """How many arms each wave has."""
-        first = self.asked.waves
-        return [*first, len(self.asked.arms) - sum(first)]
+        return [*self.asked.waves]
 
     def _wave_state(self, n: int, now: Progress) -> WaveState:
         if n == now.wave and now.state is not PlanState.CHECKING:

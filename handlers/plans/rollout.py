@@ -170,7 +170,7 @@ class Trouble(enum.Enum):
     REVERSE = 2
 
 
-ARMS_OWN = frozenset({"arm_refused", "overwritten", "outcome_unknown", "late", Gate.CLAMPED, Gate.FAULT})
+ARMS_OWN = frozenset({"arm_refused", "overwritten", "partial", "outcome_unknown", "late", Gate.CLAMPED, Gate.FAULT})
 """What arms did: kinds of rows that failed, and gates."""
 
 

@@ -246,6 +246,14 @@ class SteerOrder(msgspec.Struct, frozen=True, gc=False):
     digest: str
 
 
+class RolloutOrder(msgspec.Struct, frozen=True, gc=False):
+    """Do a method with the arms of a group, wave after wave, as `params` say."""
+
+    method: str
+    inner: dict[str, Any]
+    params: dict[str, Any]
+
+
 PlanOrder = PlanQuery | PlansQuery | SteerOrder
 """Orders about plans, not about an arm."""
 AccessOrder = AuthorityOrder | HoldOrder | ReleaseOrder
@@ -274,6 +282,7 @@ Outcome = (
     | RecipeOrder
     | RecipeDraft
     | PlanOrder
+    | RolloutOrder
 )
 Change = Proposal | BatchProposal | Restoration
 """Outcomes that change values."""

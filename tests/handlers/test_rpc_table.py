@@ -34,7 +34,7 @@ OWN = [
 QUESTIONS = ["FindArms", "GetFleetHistory"]
 RECIPES = ["PutRecipe", "GetRecipe", "ListRecipes", "DeleteRecipe"]
 PLANS = ["GetPlan", "ListPlans", "SteerPlan"]
-OF_FLEET = [*QUESTIONS, *RECIPES, *PLANS]
+OF_FLEET = [*QUESTIONS, *RECIPES, *PLANS, "Rollout"]
 """Methods that no single arm can be asked for."""
 HELD = [
     "GetJointLimits", "SetJointLimits", "SetJointLimit", "ResetJointLimits",
@@ -48,7 +48,7 @@ CONVERGENCE = {"ConfirmPending", "DiscardPending", "ConfirmArm", "RestoreFactory
 WRITES = {
     *(name for name in KINOVA + HELD if not name.startswith(_READS)),
     "SetControlMode", "SimFault", *ACCESS, *CONVERGENCE, *OVERRIDES, "PutRecipe", "DeleteRecipe", "ApplyRecipe",
-    "SteerPlan",
+    "SteerPlan", "Rollout",
 }  # fmt: skip
 UNGUARDED = {
     "ControlConfigurationTopic",
@@ -58,6 +58,7 @@ UNGUARDED = {
     "PutRecipe",
     "DeleteRecipe",
     "SteerPlan",
+    "Rollout",
 }
 """Writes that nobody's lock and no authority keeps back."""
 DEGREES = {
@@ -123,7 +124,7 @@ def test_what_a_lock_and_the_authority_keep_back_is_pinned() -> None:
 def test_what_a_method_may_be_sent_to_is_pinned() -> None:
     of = {name: rpc.address for name, rpc in RPC_TABLE.items()}
     assert {name for name, address in of.items() if Address.ROWS in address} == ROW_BY_ROW
-    assert {name for name, address in of.items() if Address.GROUP in address} == {*QUESTIONS, "Diff"}
+    assert {name for name, address in of.items() if Address.GROUP in address} == {*QUESTIONS, "Diff", "Rollout"}
     assert {name for name, address in of.items() if Address.FLEET in address} == {"GetEvents", *RECIPES, *PLANS}
     assert {name for name, address in of.items() if Address.ARM not in address} == {*OF_FLEET}
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from handlers.plans.plan import Asked, Plan, Progress, digest_of
+from handlers.plans.plan import Asked, Plan, Progress, digest_of, with_waves
 from handlers.plans.rollout import OnFailure, Spec, WaveState
 from handlers.plans.rows import Row, RowState
 from handlers.plans.states import PlanKind, PlanOutcome, PlanState
@@ -77,13 +77,19 @@ def test_a_plan_says_what_there_is_of_it() -> None:
 
 def test_a_rollout_says_how_far_its_waves_got() -> None:
     rollout: dict[str, Any] = {
-        "kind": PlanKind.ROLLOUT, "waves": (1, 1), "rollout": Spec(on_failure=OnFailure.PAUSE),
+        "kind": PlanKind.ROLLOUT, "waves": (1, 1, 1), "rollout": Spec(on_failure=OnFailure.PAUSE),
     }  # fmt: skip
     now = Progress(state=PlanState.RUNNING, wave=1, wave_state=WaveState.SOAKING)
     waves = plan(now, **rollout).shown()["waves"]
     assert [wave["state"] for wave in waves] == ["ended", "soaking", "waiting"]
     assert [wave["arms"] for wave in waves] == [1, 1, 1]
     assert plan(**rollout).shown()["waves"][0]["state"] == "waiting"
+
+
+def test_arms_behind_the_waves_take_no_part() -> None:
+    put = with_waves(plan().asked, ("r12", "r11", "r13"), (1, 1))
+    one = Plan(n=1, place=1, asked=put, progress=Progress())
+    assert (one.sizes(), put.arms) == ([1, 1], ("r12", "r11", "r13"))
 
 
 def test_its_document_names_the_first_rows_that_did_not_succeed() -> None:
