@@ -11,7 +11,7 @@ from armbroker.doctor.findings import Finding, failed, passed, unchecked
 from armbroker.doctor.links import PATIENCE_S, Who, connected, taken, token, until
 from broker.link.mqtt_link import InboundMessage, LinkError
 from broker.presence.document import HEARTBEAT_S, ONLINE, SILENT_S, SvcDocument, read_document, silent_for_s
-from broker.settings import Settings
+from broker.settings import Groups, Settings
 from broker.topics import Topics
 from schema.codecs.times import parse_time
 
@@ -102,7 +102,7 @@ def _clock(heard: list[Heard], instance: str) -> Finding:
 
 async def retained_ghosts(who: Who, topics: Topics, settings: Settings, now_us: Now) -> Finding:
     """What is retained of arms that the settings do not have, of services that are gone, and requests."""
-    arms, ghosts = {arm.id for arm in settings.arm}, dict[str, str]()
+    arms, ghosts = {arm.id for arm in settings.arm} | _groups(settings), dict[str, str]()
 
     def see(message: InboundMessage) -> None:
         if message.retain and message.payload and (why := _ghost(topics, message, arms, now_us())):
@@ -124,6 +124,11 @@ async def retained_ghosts(who: Who, topics: Topics, settings: Settings, now_us: 
     if not whole:
         return unchecked("retained-ghosts", f"not all of it came within {RETAINED_S:g} s")
     return passed("retained-ghosts", "all that is retained belongs to the arms of the settings")
+
+
+def _groups(settings: Settings) -> set[str]:
+    """What stands in the place of an arm in the topics of groups."""
+    return {group.address for group in Groups(settings).by_name.values()}
 
 
 def _ghost(topics: Topics, message: InboundMessage, arms: set[str], now_us: int) -> str:

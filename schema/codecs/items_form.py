@@ -48,7 +48,7 @@ def items_document(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[st
 def given_items(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[str, Any]:
     """As `items_document`, without the items that have no value."""
     document = items_document(values, parts)
-    return {key: value for key, value in document.items() if value != {}}
+    return {key: value for key, value in document.items() if value != {} or (key, 0) in values}
 
 
 def read_items(document: object, path: str = "items") -> dict[Slot, Message]:
