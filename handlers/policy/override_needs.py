@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from handlers.items.direction import Direction
-from handlers.overrides.stack import direction
+from handlers.overrides.stack import direction, gives_way
 from handlers.policy.needs import Need
 from handlers.policy.quantities import bounded
 from handlers.policy.rights import PolicyRight
@@ -17,18 +17,21 @@ from schema.messages import Message
 
 def extending(state: ArmState, overrides: Overrides, override: Override, until_us: int) -> Iterator[Need]:
     """Another end, earlier or later, counted from when the override began."""
-    way, later = direction(overrides, override), until_us > override.until_us
-    if way is (Direction.TIGHTENING if later else Direction.LOOSENING):
+    if until_us <= override.until_us:
+        yield from ending(state, overrides, override, keep=False)
+    elif direction(overrides, override) is Direction.TIGHTENING:
         yield from _tightening(state, override)
-        return
-    lasts_us = until_us - override.since_us if later else 0
-    for slot, value in override.values.items():
-        yield _loosening(state, slot, value if later else _below(overrides, override, slot), lasts_us)
+    else:
+        for slot, value in override.values.items():
+            yield _loosening(state, slot, value, until_us - override.since_us)
 
 
 def ending(state: ArmState, overrides: Overrides, override: Override, *, keep: bool) -> Iterator[Need]:
-    """The end now; `keep`: what it gave is for good then."""
-    if direction(overrides, override) is (Direction.TIGHTENING if keep else Direction.LOOSENING):
+    """The end now; `keep`: what it gave is for good then.
+
+    An end that leaves anything looser than it loosens, now or once what covers it has ended, whatever it is itself.
+    """
+    if direction(overrides, override) is Direction.TIGHTENING if keep else gives_way(overrides, override):
         yield from _tightening(state, override)
         return
     for slot, value in override.values.items():
