@@ -1,11 +1,13 @@
 """Groups over MQTT, in three codecs: the examples of the protocol, summaries, events of the fleet, refusals."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from armbroker.client import ArmClient, Resynced, Watched, WatchedDocument, WatchedEvent
 from tests.journey.conftest import ClientMaker
 from tests.journey.forms import CONTENT_TYPES
 from tests.journey.running import RunningService
@@ -141,3 +143,22 @@ async def test_rights_count_on_each_arm_of_a_group(connect: ClientMaker, start_s
     assert (await eve.call("@gen3", "FindArms", {}))["error"]["kind"] == "not_permitted"
     assert (await eve.call("@all", "GetEvents", {}))["error"]["kind"] == "not_permitted"
     assert (await eve.call("r11", "GetGravityVector", {}))["stage"] == "read"
+
+
+async def test_who_watches_sees_what_the_fleet_tells(connect: ClientMaker, cell: RunningService) -> None:
+    client = await connect(to=cell)
+    url, root, seen = f"mqtt://127.0.0.1:{cell.port}", cell.settings.root, list[Watched]()
+    weld = {"name": "weld", "items": {"gravity_vector": {"z": -9.81}}}
+    async with (
+        ArmClient(url, root=root, user="carol", conn="screen") as screen,
+        asyncio.timeout(30),
+        screen.watch() as watched,
+    ):
+        async for one in watched:
+            seen.append(one)
+            if isinstance(one, WatchedDocument) and (one.arm, one.name) == ("@cell-4", "fleet"):
+                await client.change("@all", "PutRecipe", weld)
+            if isinstance(one, WatchedEvent) and one.arm == "@all":
+                assert (one.event["event"], one.event["seq"]) == ("RECIPE_CHANGED", 1)
+                break
+    assert not [one for one in seen if isinstance(one, Resynced) and one.arm.startswith("@")]
