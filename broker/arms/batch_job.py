@@ -133,11 +133,13 @@ class BatchJob(ChangeJob):
     cause: str = ""
     left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     """What of the request was refused and left out, by path."""
+    factory: bool = field(init=False)
+    """Whether it is a RestoreFactory."""
+    failed: bool = False
+    """Whether a slot did not become what was asked for, and nobody else had taken its place."""
 
-    @property
-    def factory(self) -> bool:
-        """Whether it is a RestoreFactory."""
-        return self.verb is Verb.RESET
+    def __post_init__(self) -> None:
+        self.factory = self.verb is Verb.RESET
 
     @property
     def open(self) -> list[StepJob]:
@@ -150,11 +152,6 @@ class BatchJob(ChangeJob):
         return self.open
 
     @property
-    def failed(self) -> bool:
-        """Whether a slot did not become what was asked for, and nobody else had taken its place."""
-        return any(step.outcome in FAILURES for step in self.steps)
-
-    @property
     def outcomes(self) -> dict[Slot, str]:
         """What became of its slots."""
         return {step.slot: step.outcome for step in self.steps if step.undoes is None}
@@ -162,7 +159,7 @@ class BatchJob(ChangeJob):
     @property
     def places(self) -> tuple[Slot, ...]:
         """The slots that it may still change."""
-        return tuple(step.slot for step in self.steps if not step.outcome)
+        return tuple([step.slot for step in self.steps if not step.outcome])
 
     @property
     def current(self) -> ChangeJob:
@@ -172,14 +169,14 @@ class BatchJob(ChangeJob):
     @property
     def record(self) -> bytes | None:
         """What the store keeps of it: what its steps want, and what became of them."""
-        steps = tuple(
-            StepRecord(
-                step.slot, step.verb.value, None if step.wanted is None else pack(step.wanted), step.outcome,
+        steps = [
+            (
+                step.slot, step.verb, None if step.wanted is None else pack(step.wanted), step.outcome,
                 step.undoes is not None, step.cmd_seq, step.unchanged,
             )
             for step in self.steps
-        )  # fmt: skip
-        return _encode(BatchRecord(steps, self.reverse, self.left_out))
+        ]  # fmt: skip
+        return _encode((steps, self.reverse, self.left_out))
 
     def of_slot(self, slot: Slot) -> ChangeJob | None:
         """The open step of a slot."""
@@ -215,6 +212,7 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
         step = new_step(job, one.slot, Verb(one.verb), one.value)
         step.outcome, step.unchanged, step.epoch, step.cmd_seq = one.outcome, one.unchanged, job.epoch, one.cmd_seq
         step.before, step.read = there.get(one.slot), step.wanted
+        job.failed = job.failed or one.outcome in FAILURES
         if one.unchanged:
             step.rev = 0
         if one.undoes:

@@ -226,6 +226,7 @@ class Ledger:
         change: EventChange | None = None, request_id: str = "", reason: str = "", mode: int | None = None,
         to: HandleEntry | None = None, denied: Denied | None = None, trace: str = "", plan: int = 0, until_us: int = 0,
         details: dict[str, Any] | None = None, number: int = 0, of: ChangeJob | None = None,
+        at_us: int = 0,
     ) -> Event:  # fmt: skip
         """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone.
 
@@ -235,7 +236,7 @@ class Ledger:
         state.seq += 1
         below = event_topic(name)
         prev, session.heads[below] = session.heads.get(below, 0), state.seq
-        at_us = self.clock.now_us()
+        at_us = at_us or self.clock.now_us()
         if of is not None and of.terms is not None:
             plan, until_us = of.terms.plan, of.terms.until_us
         event = Event(

@@ -18,6 +18,7 @@ from schema.items import slot_path
 
 FACTORY_RESTORED = ControlConfigurationEvent.CONTROL_CONFIGURATION_FACTORY_RESTORED.name
 PARTIAL = "partial"
+_APPLIED = Stage.APPLIED.value
 
 
 class BatchEnds:
@@ -44,8 +45,14 @@ class BatchEnds:
         label = "" if job.terms is None else job.terms.recipe
         if label and self.recipes is not None:
             result["recipe"] = self.recipes.told(label)
+        if job.reverse and not until(job):  # what was written back ended no override
+            for step in changed:
+                value = step.wanted if step.wanted is not None else step.read
+                if value is not None:
+                    job.warnings += self._endings.took_place(session, job, step.slot, value, step.before)
+        at_us = self._ledger.clock.now_us()
         for step in changed:
-            self._tell_slot(session, job, step)
+            self._tell_slot(session, job, step, at_us)
         error = _error(session, job, changed) if missed else None
         event = self._tell(session, job, changed, result, error)
         if label and self.recipes is not None and error is None and not until(job):
@@ -59,12 +66,12 @@ class BatchEnds:
         )  # fmt: skip
         self._replies.deliver(session, job, reply, settled=True)
 
-    def _tell_slot(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+    def _tell_slot(self, session: ArmSession, job: BatchJob, step: StepJob, at_us: int) -> None:
         """The event of one item."""
         self._ledger.emit(
-            session, step.item.event_name, cause="applied", stage=Stage.APPLIED.value, by=job.author, rev=job.rev,
+            session, step.item.event_name, cause="applied", stage=_APPLIED, by=job.author, rev=job.rev, at_us=at_us,
             change=event_change(step.slot, step.before, step.read), request_id=job.request_id, trace=job.trace,
-            reason=job.reason, plan=_plan(job),
+            reason=job.reason, plan=_plan(job), until_us=until(job),
         )  # fmt: skip
 
     def _tell(
@@ -80,8 +87,9 @@ class BatchEnds:
         if changed or error is None:
             told = self._ledger.emit(
                 session, CONFIG_APPLIED, cause=PARTIAL if error is not None else "applied" if changed else UNCHANGED,
-                stage=Stage.APPLIED.value, by=job.author, rev=rev, request_id=job.request_id, trace=job.trace,
-                reason=job.reason, plan=_plan(job), details=result, of=job if error is None else None,
+                stage=_APPLIED, by=job.author, rev=rev, request_id=job.request_id, trace=job.trace,
+                reason=job.reason, plan=_plan(job), until_us=until(job), details=result,
+                of=job if error is None else None,
             )  # fmt: skip
         if error is not None:
             told = self._ledger.emit(

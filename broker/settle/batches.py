@@ -121,6 +121,7 @@ class Batches:
             await (self._confirm(session, job, step) if step.unchanged else self.settle_step(session, job, step))
             job.step = None
             self._ledger.update_change(job, ChangeState.WRITING)
+            self._endings.changed(session, step.slot)
         self._end(session, job)
 
     def _is_numbered(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
@@ -283,8 +284,8 @@ class Batches:
     def take(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
         """Keep what was read of one slot that has what was asked for, clamped at most."""
         state, slot = session.state, step.slot
-        step.before, step.read = state.reported.get(slot), read
-        same_as_before = step.before is not None and equal(slot[0], read, step.before, state.resolution_rad)
+        before = state.reported.get(slot)
+        step.before, step.read = before, read
         self._endings.observe(session, slot, read)
         if not step.unchanged:
             state.reported_by[slot] = step.setter
@@ -294,10 +295,12 @@ class Batches:
                 state.desired[slot], state.desired_by[slot] = read, step.setter
         if step.undoes is not None:
             step.undoes.outcome = REVERSED
-        unchanged = step.unchanged or (job.factory and same_as_before)
+        unchanged = step.unchanged
+        if job.factory and before is not None:
+            unchanged = equal(slot[0], read, before, state.resolution_rad)
         if step.undoes is not None and until(job):
             self._endings.undone(session, job, slot)
-        else:
+        elif until(job) or not job.reverse:
             job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
 

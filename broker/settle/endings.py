@@ -15,8 +15,8 @@ from broker.settle.overriding import Overriding
 from broker.settle.rebase import rebase
 from broker.store.rows import Terms
 from broker.timers import Timers
+from handlers.batch.outcomes import FAILURES, outcome_of
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
-from handlers.batch.outcomes import outcome_of
 from handlers.items.settling import Ending, equal
 from handlers.overrides.returns import aim_of
 from handlers.rpc_table import RPC_TABLE
@@ -174,16 +174,19 @@ class Endings:
                 state.desired_rev[slot] = earlier.rev
             session.reverts += 1
         self.close(session, step, outcome)
+        job.failed = job.failed or outcome in FAILURES
+        self.changed(session, slot)
         if outcome != TAKEN:
             self._rebase_newer(session, step)
 
     def close(self, session: ArmSession, step: StepJob, outcome: str) -> None:
-        """A slot of a batch is over."""
+        """A slot of a batch is over; where others are still to come the caller tells that it changed."""
         step.outcome, step.phase = outcome, Phase.DONE
         session.part_over(step)
         if step.slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
             self._ledger.put_slot(session, step.slot)
-        self.changed(session, step.slot)
+        if step.slot == PARAMETERS_SLOT:
+            self.changed(session, step.slot)
 
     def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """What was read where a change took no effect: what is new there is of another writer."""

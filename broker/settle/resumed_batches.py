@@ -80,6 +80,7 @@ class ResumedBatches:
                     await self._batches.settle_step(session, job, step)
                 resend = False
             self._ledger.update_change(job, ChangeState.WRITING)
+            self._endings.changed(session, step.slot)
         self._fatal_reads.end(job)
         self._leave(session, job)
 

@@ -14,6 +14,22 @@ _TOOL: Slot = ("tool_configuration", 0)
 _PAYLOAD: Slot = ("payload_information", 0)
 
 
+_LIMITING = frozenset({"joint_limits", "joint_safety", "joint_parameters"})
+_TOGETHER = (
+    frozenset({"tool_configuration", "payload_information"}),
+    frozenset({"joint_speed_soft_limits", "joint_acceleration_soft_limits"}),
+)
+"""Items whose values are judged by those of each other."""
+
+
+def _meet(values: Mapping[Slot, Message]) -> bool:
+    """Whether some of the values are judged by others of them."""
+    if len(values) == 1:
+        return False
+    keys = {slot[0] for slot in values}
+    return not _LIMITING.isdisjoint(keys) or any(pair <= keys for pair in _TOGETHER)
+
+
 class Projection:
     """An arm with new values of some slots; what else is pending counts beside them."""
 
@@ -21,7 +37,7 @@ class Projection:
         self._now = state
         self._values = values
         self.state = state
-        if len(values) > 1:
+        if _meet(values):
             self.state = replace(
                 state,
                 desired={**state.desired, **values},

@@ -19,6 +19,8 @@ from schema.joint_items import JointParameterMap
 from schema.messages import Message
 
 _LIMITS = "joint_limits"
+_NAMED = frozenset({_LIMITS, "joint_safety", "joint_parameters"})
+"""Items of which a value names parts."""
 
 
 class Wish(NamedTuple):
@@ -38,6 +40,8 @@ def wish_of(state: ArmState, slot: Slot, value: Message, *, whole: bool = False)
     key = slot[0]
     if slot not in state.reported or f"Set{ITEMS[key].noun}" not in state.methods:
         raise BrokerError("not_applicable", f"{state.arm} has no {slot_path(slot)} that can be set. {NOTHING_CHANGED}")
+    if key not in _NAMED:
+        return Wish(value, CHECKS[key])
     if isinstance(value, JointLimits):
         return _limits(state, value if whole else overlay(state.desired[slot], value))
     if isinstance(value, JointParameterMap):

@@ -137,3 +137,56 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
         assert turns <= most
 
     play(tmp_path, scenario)
+
+
+BATCH_CALLS = 4.0
+"""How many times the calls of one Set a batch of six slots may take; that is about twice its CPU."""
+
+
+def batch(number: int) -> dict[str, object]:
+    """Items of six slots, each with another value each time; all of them loosen or have no order now and then."""
+    limits = dict.fromkeys(("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY"), 0.1 + 0.001 * number)
+    return {
+        "twist_linear_soft_limit": limits,
+        "twist_angular_soft_limit": {"CARTESIAN_JOYSTICK": 10.0 + 0.1 * number},
+        "payload_information": {"payload_mass": 1.0 + 0.001 * number},
+        "desired_linear_twist": {"linear": 0.1 + 0.001 * number},
+        "desired_angular_twist": {"angular": 10.0 + 0.1 * number},
+    }
+
+
+async def read_of(plant: Plant, method: str, params: Callable[[int], dict[str, object]], turn: int) -> None:
+    """Let 32 requests come in one read, one an arm; returns when each has its reply."""
+    after, told = len(plant.link.published), plant.link.published
+    for number, arm in enumerate(ARMS):
+        plant.send(arm, method, params(turn * len(ARMS) + number))
+    await plant.link.take(lambda _: sum(each.topic.startswith("res/") for each in told[after:]) == len(ARMS))
+    replies = [each.document for each in told[after:] if each.topic.startswith("res/")]
+    assert [reply["stage"] for reply in replies] == ["applied"] * len(ARMS)
+
+
+def test_calls_of_a_batch(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    """Six slots as one change cost less than four Sets, and no task."""
+    single, several = CallCounter(), CallCounter()
+
+    async def scenario(plant: Plant) -> None:
+        for turn in range(2):
+            await read_of(plant, SET, lambda number: value(0.1 + 0.001 * number), turn)
+            await read_of(plant, "ApplyConfig", lambda number: {"items": batch(number)}, turn)
+        await plant.turn(10.0)
+        single.start()
+        await read_of(plant, SET, lambda number: value(0.1 + 0.001 * number), 2)
+        single.stop()
+        await plant.turn(10.0)
+        several.start()
+        await read_of(plant, "ApplyConfig", lambda number: {"items": batch(number)}, 3)
+        several.stop()
+
+    play(tmp_path, scenario, arms=ARMS)
+    each = {room: round(count / len(ARMS), 1) for room, count in several.rooms.most_common()}
+    record_property(
+        "told", f"of a Set {single.total / len(ARMS):.0f}, of a batch {several.total / len(ARMS):.0f} {each}"
+    )
+    record_property("told", f"{several.modules.most_common(40)}")
+    assert several.asked["create_task"] == 0
+    assert several.total / single.total <= BATCH_CALLS
