@@ -16,7 +16,7 @@ from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
 from broker.accept.fan_out import FanOut
 from broker.accept.fleet_questions import FleetQuestions
-from broker.accept.group_requests import GroupRequests
+from broker.accept.group_requests import GroupRequests, asked_of
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.options import check_options
 from broker.accept.orders import Orders
@@ -52,7 +52,6 @@ from handlers.rpc.outcome import (
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
-from schema.arms import FLEET
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
@@ -244,7 +243,7 @@ class Acceptor:
             return True
         stream, request = self._fleet_events.stream, request_of(arrival, self._settings)
         if self._settler.policing.policy is not None:
-            self._settler.policing.check_fleet(rpc, request, group.arms if Address.GROUP in rpc.address else (FLEET,))
+            self._settler.policing.check_fleet(rpc, request, asked_of(arrival, rpc, group))
         outcome = rpc.decide(stream.state, request)
         if isinstance(outcome, FindQuery | FleetHistoryQuery | DiffQuery):
             self.questions.ask(group, request, outcome, partial(self._told, arrival))

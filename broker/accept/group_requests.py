@@ -65,6 +65,14 @@ class GroupRequests:
         return group
 
 
+def asked_of(arrival: Arrival, rpc: Rpc, group: Group) -> tuple[str, ...]:
+    """The arms that a request is about whose answer is one."""
+    if Address.GROUP not in rpc.address:
+        return (FLEET,)
+    options = arrival.envelope.group
+    return options.only if options is not None and options.only else group.arms
+
+
 def _listed(name: str, groups: list[str]) -> str:
     """The groups there are; of many of them some, and the one that may have been meant."""
     if len(groups) <= GROUPS_NAMED:

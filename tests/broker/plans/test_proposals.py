@@ -418,6 +418,65 @@ def test_each_row_of_a_group_needs_its_right_and_its_refusal_names_the_rule(tmp_
     proposing(tmp_path, scenario)
 
 
+ROLLS = RULES.replace('allow = ["approve", "steer"]', 'allow = ["approve", "steer", "rollout"]')
+
+
+def rollout(limit: float, **params: Any) -> dict[str, Any]:
+    return {"method": SET, "params": twist(limit), "on_failure": "pause", "soak_ms": 0, **params}
+
+
+def test_a_rollout_needs_its_right_on_each_of_its_arms(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await plant.call("@cell-4", "Rollout", rollout(0.15), user="alice")
+        refused(reply, "not_permitted", "alice may not roll out to r11: no rule allows rollout")
+        reloaded(plant, ROLLS.replace('allow = ["approve", "steer", "rollout"]', 'allow = ["rollout"]\narms = ["r11"]'))
+        reply = await plant.call("@cell-4", "Rollout", rollout(0.15), user="alice")
+        refused(reply, "not_permitted", 'rule "engineers approve" is not for r12')
+        reply = await plant.call("@cell-4", "Rollout", rollout(0.15), user="alice", group={"only": ["r11"]})
+        assert (reply["ok"], reply["plan"]) == (True, 1)
+        assert (await ended(plant, 1))["cause"] == "done"
+
+    proposing(tmp_path, scenario)
+
+
+def test_a_rollout_waits_for_a_second_person(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await plant.call("@cell-4", "Rollout", rollout(0.22), user="alice", id="60")
+        assert (reply["ok"], reply["stage"], [one["name"] for one in reply["warnings"]]) == (
+            True,
+            "stored",
+            ["PROPOSED"],
+        )
+        assert reply["result"]["state"] == "proposed"
+        await steered(plant, 1, "approve")
+        end = await ended(plant, 1)
+        assert (end["cause"], end["details"]["approved_by"]) == ("done", "carol")
+        assert [await reported(plant, arm) for arm in ARMS] == [0.22] * 3
+
+    proposing(tmp_path, scenario, ROLLS)
+
+
+def test_ruling_32_a_rollout_whose_owner_loses_the_role_pauses_and_others_decide(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        alone = ROLLS.replace("two_person = true\n", "")
+        reloaded(plant, alone)
+        asked = rollout(0.22, canary=["r11"], soak_ms=60_000)
+        assert (await plant.call("@cell-4", "Rollout", asked, user="alice"))["ok"]
+        await plant.turn(10.0)
+        reloaded(plant, alone.replace('["alice", "carol"]', '["carol"]'))
+        event = await plant.document("evt/@all/plan", lambda each: each["event"] == "PLAN_PAUSED")
+        assert event["details"]["counts"]["refused"] >= 1
+        rows = (await told(plant, 1))["rows"]
+        assert {(row["arm"], row["state"], row.get("kind", "")) for row in rows} >= {("r11", "applied", "")}
+        assert "not_permitted" in {row.get("kind", "") for row in rows}
+        refused(await steer(plant, 1, "abort", user="bob"), "not_permitted", "may not steer plan 1")
+        await steered(plant, 1, "reverse")
+        assert (await ended(plant, 1))["cause"] == "reversed"
+        assert await reported(plant, "r11") == 0.2
+
+    proposing(tmp_path, scenario)
+
+
 def test_so_many_proposals_wait_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposals, "PROPOSALS_MOST", 18)
 
