@@ -9,7 +9,7 @@ from broker.blobs import unpack
 from broker.record.batch_entries import batch_of
 from broker.record.principals import FOREIGN_USER
 from broker.store.errors import RowDamagedError
-from broker.store.rows import HistoryPage, PastChange
+from broker.store.rows import HistoryPage, PastChange, Terms
 from handlers.batch.outcomes import CHANGED, WHOLE_KEY
 from handlers.compare.views import ground_of
 from handlers.items.room import reserve_of
@@ -24,6 +24,7 @@ from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
 from schema.messages import Message
 
+NO_TERMS = Terms()
 LOOKED_AT_MOST = 4_000
 """The most changes that a question looks at, some 25 µs each."""
 _FIRST_PAGE, _PAGE = 8, 64
@@ -52,10 +53,11 @@ class Touch(NamedTuple):
 
     before: Message | None
     after: Message | None
-    """None where it is not known."""
     took_effect: bool
     for_good: bool = True
-    """Whether it moved what is there without overrides."""
+    """Whether it was no override, and no return of one."""
+    ground: Message | None = None
+    """What was there without overrides once it took effect; None where that is not known."""
 
 
 def touch_of(change: PastChange, slot: Slot) -> Touch | None:
@@ -64,16 +66,18 @@ def touch_of(change: PastChange, slot: Slot) -> Touch | None:
         found = _touch_of_many(change, slot)
     else:
         found = _touch_of_one(change, slot) if (change.key, change.mode) == slot else None
-    terms = change.terms
-    if found is None or terms is None:
-        return found
-    return found._replace(for_good=not terms.until_us and not terms.returned_from)
+    if found is None:
+        return None
+    terms = change.terms or NO_TERMS
+    for_good = not terms.until_us and not terms.returned_from
+    ground = found.after if for_good else None
+    if terms.ground is not None:
+        ground = _unpack(slot, terms.ground)
+    return found._replace(for_good=for_good, ground=ground)
 
 
 def _touch_of_one(change: PastChange, slot: Slot) -> Touch:
-    ground = None if change.terms is None else change.terms.ground
-    after = _unpack(slot, ground if ground is not None else change.after)
-    return Touch(_unpack(slot, change.before), after, change.outcome in _TOOK_EFFECT)
+    return Touch(_unpack(slot, change.before), _unpack(slot, change.after), change.outcome in _TOOK_EFFECT)
 
 
 def _touch_of_many(change: PastChange, slot: Slot) -> Touch | None:
@@ -188,23 +192,39 @@ class PastValues:
     def _at_revision(
         self, state: ArmState, rev: int, key: str, slots: set[Slot], budget: Budget
     ) -> dict[Slot, Message | None]:
-        """The values of slots of an item, all changed since: from the changes before, else what the next one found.
+        """The values of slots of an item, changed since: of the newest change before, else as the next one found it.
 
-        What the next one found is what was there, but for changes that were pending then: further back none counts.
+        What the next one found may lack only changes that were pending then: further back none is looked for.
         """
         values: dict[Slot, Message | None] = {}
         wanted, pending = set(slots), Budget(state.queue_limit + reserve_of(state))
+        covered: set[Slot] = set()
         for _, slot, touch in _touches(pending.of(self._newest_first(state.arm, key, rev + 1)), wanted):
-            if not (touch.took_effect and touch.for_good):
-                values[slot] = touch.before
-                continue
-            wanted.discard(slot)
-            if touch.after is not None:
-                values[slot] = touch.after
-        wanted = {slot for slot in slots if values.get(slot) is None}
+            if touch.took_effect:
+                wanted.discard(slot)
+                if touch.ground is not None:
+                    values[slot] = touch.ground
+                elif not touch.for_good:
+                    covered.add(slot)
+        if covered:
+            values |= self._below_overrides(state.arm, rev, key, covered, budget)
+        wanted = slots - values.keys()
         for _, slot, touch in _touches(budget.of(self._oldest_first(state.arm, key, rev)), wanted):
             values[slot] = touch.before
             wanted.discard(slot)
+        return values
+
+    def _below_overrides(
+        self, arm: str, rev: int, key: str, slots: set[Slot], budget: Budget
+    ) -> dict[Slot, Message | None]:
+        """The values of slots that an override may have covered: however far back, what was there for good."""
+        values: dict[Slot, Message | None] = {}
+        wanted = set(slots)
+        for _, slot, touch in _touches(budget.of(self._newest_first(arm, key, rev + 1)), wanted):
+            values[slot] = touch.before
+            if touch.took_effect and touch.ground is not None:
+                values[slot] = touch.ground
+                wanted.discard(slot)
         return values
 
     def set_by(self, state: ArmState, slot: Slot, stamps: Sequence[Stamp]) -> dict[Stamp, PastChange]:

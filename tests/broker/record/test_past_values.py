@@ -122,6 +122,37 @@ def test_overrides_and_their_returns_do_not_move_what_lies_below(history: Histor
     assert at(history, 2, 3, 4, 5) == [linear(0.2), linear(0.2), linear(0.2), linear(0.15)]
 
 
+def test_an_override_tells_what_it_covers_however_long_ago_that_was_set(history: History) -> None:
+    history.add(0.25, 0.2)
+    for _ in range(30):
+        history.add(0.3, 0.3, mode=OTHER[1])
+    history.add(0.2, 0.4, terms=Terms(until_us=AT_US, ground=pack(linear(0.2))))
+    history.add(0.4, 0.35, "refused", terms=Terms(ground=pack(linear(0.2))))
+    history.add(0.4, 0.1)
+    past, state = history.past(), history.state()
+    state.queue_limit = 2
+    assert [past.at(state, rev, [TWIST]) for rev in (33, 34)] == [{TWIST: linear(0.2)}] * 2
+
+
+def test_below_an_override_of_several_slots_lies_what_was_set_for_good(history: History) -> None:
+    history.add(0.25, 0.2)
+    for _ in range(30):
+        history.add(0.3, 0.3, mode=OTHER[1])
+    batch(history, {0.2: 0.4}, "applied", terms=Terms(until_us=AT_US))
+    history.add(0.4, 0.1)
+    past, state = history.past(), history.state()
+    state.queue_limit = 2
+    assert past.at(state, 33, [TWIST]) == {TWIST: linear(0.2)}
+
+
+def test_below_the_first_override_lies_what_that_found(history: History) -> None:
+    batch(history, {0.25: 0.4}, "applied", terms=Terms(until_us=AT_US))
+    batch(history, {0.4: 0.3}, "applied", terms=Terms(until_us=AT_US))
+    history.add(0.3, 0.25, terms=Terms(returned_from=3))
+    history.add(0.25, 0.1)
+    assert at(history, 2, 3, 4) == [linear(0.25)] * 3
+
+
 def test_what_a_restore_of_an_earlier_version_did_is_told_by_the_next_change(history: History) -> None:
     history.add(0.25, 0.2)
     path = b'{"twist_linear_soft_limit/CARTESIAN_JOYSTICK":"applied"}'
