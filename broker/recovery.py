@@ -1,6 +1,6 @@
 """What a start finds: arms as the store knows them, changes not settled, replies and events not published."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -99,13 +99,26 @@ def _restore_known(loaded: Loaded, session: ArmSession, row: ArmRow) -> None:
 def restore(sessions: dict[str, ArmSession], loaded: Loaded, damages: Damages) -> None:
     """All arms that the settings still name; one whose rows are damaged, or cannot be used, is held."""
     _restore_rows(sessions, damages, loaded.arms, partial(_restore_known, loaded), "arm")
-    _restore_rows(sessions, damages, loaded.items, restore_item, "item")
+    _restore_rows(sessions, damages, _taken(sessions, loaded.items), restore_item, "item")
     _restore_rows(sessions, damages, loaded.firsts, _restore_first, "first_value")
     _restore_rows(sessions, damages, loaded.grounds, restore_ground, "ground")
     _restore_rows(sessions, damages, loaded.overrides, restore_override, "override")
     for session in sessions.values():
         if damaged := loaded.meta.get(DAMAGED + session.arm):
             hold(session, damaged)
+
+
+def _taken(sessions: Mapping[str, ArmSession], rows: list[ItemRow]) -> Iterator[ItemRow]:
+    """The rows of these arms, each let go of when it was looked at: they are most of what a start reads."""
+    left: list[ItemRow] = []
+    rows.reverse()
+    while rows:
+        row = rows.pop()
+        if row.arm in sessions:
+            yield row
+        else:
+            left.append(row)
+    rows.extend(left)
 
 
 def _restore_rows(
@@ -304,7 +317,6 @@ def drop_taken(sessions: Mapping[str, ArmSession], loaded: Loaded) -> None:
     At 10,000 arms that is half of the memory after a start.
     """
     loaded.arms[:] = [row for row in loaded.arms if row.arm not in sessions]
-    loaded.items[:] = [row for row in loaded.items if row.arm not in sessions]
     loaded.firsts[:] = [row for row in loaded.firsts if row.arm not in sessions]
     loaded.grounds[:] = [row for row in loaded.grounds if row.arm not in sessions]
     loaded.overrides[:] = [row for row in loaded.overrides if row.arm not in sessions]

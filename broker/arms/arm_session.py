@@ -1,7 +1,6 @@
 """One arm of the fleet: its state, its counters and its queue."""
 
 import asyncio
-from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -40,8 +39,8 @@ class ArmSession:
     """Whether the arm takes changes, as it told last since it was connected."""
     told_activity: Activity = Activity.UNKNOWN
     """What it does, as it told last since it was connected."""
-    back: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the link to the arm comes up: what waits for the next try need wait no longer."""
+    back: asyncio.Event | None = None
+    """Set when the link to the arm comes up: what waits for the next try need wait no longer; None: nothing waits."""
     met: bool = False
     """Whether the arm answered since this start, or is known to be away."""
     mode_by: Author | None = None
@@ -61,7 +60,8 @@ class ArmSession:
     """What does not fit between the sources of its limits, as far as it was logged."""
     heads: dict[str, int] = field(default_factory=dict)
     """Last seq of each event topic."""
-    jobs: deque[Job] = field(default_factory=deque)
+    jobs: list[Job] = field(default_factory=list)
+    """The first is the one that runs, if any does; a list, for most arms have none."""
     parked: list[ChangeJob] = field(default_factory=list)
     """Pending changes outside the queue, oldest first."""
     damage: str = ""

@@ -114,7 +114,9 @@ class Adoption:
         session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
         self.serials[description.serial] = session.arm
-        session.description = pack_description(description, session.state.described_at_us)
+        packed = pack_description(description, session.state.described_at_us)
+        if packed != session.description:  # else the bytes that the store has, too, are kept
+            session.description = packed
         self._fences.respect(session, description.fence)
         self._ledger.put_arm(session)
         self._ledger.after_commit(partial(self._describe, session))

@@ -112,8 +112,9 @@ class Exchange:
 
     async def _until_read(self, session: ArmSession, job: ChangeJob) -> Message:
         waits = Backoff(READ_RETRY_FIRST_S, READ_RETRY_MOST_S, jitter=None)
+        back = session.back = session.back or asyncio.Event()
         while True:
-            session.back.clear()
+            back.clear()
             if not session.state.held and (session.compared or not job.resumed):
                 try:
                     return await session.adapter.read(job.slot)
@@ -123,7 +124,7 @@ class Exchange:
                 job.phase = Phase.UNKNOWN
                 self._documents.mark(session, "config")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(session.back.wait(), waits.next_s())
+                await asyncio.wait_for(back.wait(), waits.next_s())
             known = session.state.online and session.compared and not session.state.held
             if self.reach is not None and not _ended(job) and not known:
                 await self.reach(session)

@@ -89,7 +89,7 @@ class Reconciler:
     def _on_link(self, session: ArmSession, link: LinkState) -> None:
         state = session.state
         session.told_ready, session.told_activity = link.ready, link.activity
-        if link.online:
+        if link.online and session.back is not None:
             session.back.set()
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")

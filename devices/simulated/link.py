@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -40,12 +39,11 @@ class SimulatedLink:
         self.online = False
         self._sleep = sleep
         self._delay_s = 0.0
-        self._prompt = asyncio.Event()
-        self._prompt.set()
-        self._hung = False
-        self._awake = asyncio.Event()
-        self._awake.set()
-        self._inbox: deque[_Job] = deque()
+        self._prompt: asyncio.Event | None = None
+        """Set when a delay ends; there is one only during a delay."""
+        self._awake: asyncio.Event | None = None
+        """Set when the arm acts again; there is one only while it hangs."""
+        self._inbox: list[_Job] = []
         self._sent: set[_Job] = set()
         self._worker: asyncio.Task[None] | None = None
 
@@ -55,24 +53,17 @@ class SimulatedLink:
         return (
             self.online
             and self._worker is None
-            and not (self.latency_s or self._delay_s or self._hung or self.lose_answers or self.garble)
+            and not (self.latency_s or self._delay_s or self._awake or self.lose_answers or self.garble)
         )
 
     def set_delay(self, seconds: float) -> None:
         """Let the arm take so much longer; 0 ends the delay of what is on its way, too."""
         self._delay_s = seconds
-        if seconds:
-            self._prompt.clear()
-        else:
-            self._prompt.set()
+        self._prompt = _barrier(self._prompt, there=bool(seconds))
 
     def set_hung(self, hung: bool) -> None:
         """Let the arm stop acting, or go on with what was sent meanwhile."""
-        self._hung = hung
-        if hung:
-            self._awake.clear()
-        else:
-            self._awake.set()
+        self._awake = _barrier(self._awake, there=hung)
 
     def set_online(self, online: bool) -> None:
         """Cut the link, or bring it back; the answers to what is on its way are lost."""
@@ -145,19 +136,20 @@ class SimulatedLink:
         """Carry out what was sent, in order, until nothing is left."""
         try:
             while self._inbox:
-                job = self._inbox.popleft()
+                job = self._inbox.pop(0)
                 if self.latency_s:
                     await self._sleep(self.latency_s)
-                if self._delay_s:
-                    await self._wait_while_delayed()
-                await self._awake.wait()
+                if self._prompt is not None:
+                    await self._wait_while_delayed(self._prompt)
+                while self._awake is not None:
+                    await self._awake.wait()
                 self._carry_out(job)
         finally:
             if self._worker is asyncio.current_task():
                 self._worker = None
 
-    async def _wait_while_delayed(self) -> None:
-        prompt = asyncio.ensure_future(self._prompt.wait())
+    async def _wait_while_delayed(self, over: asyncio.Event) -> None:
+        prompt = asyncio.ensure_future(over.wait())
         try:
             await self._wait(self._delay_s, prompt)
         finally:
@@ -178,3 +170,12 @@ class SimulatedLink:
             job.answer.set_result(result)
         else:
             job.answer.set_exception(failure)
+
+
+def _barrier(known: asyncio.Event | None, *, there: bool) -> asyncio.Event | None:
+    """What holds up work while something is `there`; whoever waited goes on when it is not. Most arms have none."""
+    if there:
+        return known or asyncio.Event()
+    if known is not None:
+        known.set()
+    return None
