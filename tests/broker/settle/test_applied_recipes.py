@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.broker.arms.test_fleet_change import arms, follow, online
 from tests.broker.record.test_recipes import ask, put
 from tests.virtual_plant import Plant, play, run
 
@@ -280,3 +281,26 @@ def test_what_is_written_back_is_no_value_of_the_recipe(tmp_path: Path) -> None:
         assert plant.session().state.applied is None
 
     play(tmp_path, scenario)
+
+
+def test_an_arm_that_is_added_later_or_comes_back_knows_the_recipes(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with Plant(tmp_path) as plant:
+            await put(plant, items=ITEMS)
+            await apply(plant, arm="r2")
+            await follow(plant, arms(r2=None, r3={}))
+            await online(plant, "r3")
+            assert (await apply(plant, arm="r3"))["ok"]
+            await ask(plant, "DeleteRecipe", name="weld")
+            after = len(plant.link.published)
+            await follow(plant, arms(r2={}))
+            await online(plant, "r2", after)
+            document = await plant.document("state/r2/config", has("weld@1", []), after)
+            assert document["recipe"]["rev"] == 2
+        async with Plant(tmp_path, ("r1", "r3")) as plant:
+            assert plant.session("r3").state.applied is not None
+            after = len(plant.link.published)
+            await follow(plant, arms(r2={}))
+            await plant.document("state/r2/config", has("weld@1", []), after)
+
+    run(whole)

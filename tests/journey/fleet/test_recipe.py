@@ -239,3 +239,31 @@ async def test_ruling_29_a_plan_has_the_values_of_its_beginning(connect: ClientM
         assert document["recipe"]["digest"] == made["digest"]
         made = await put(client, "weld", {"payload_information": {"payload_mass": 0.5}})
         await client.change("r13", "SimFault", {"fault": "offline"})
+
+
+async def test_many_at_once_get_a_version_each(connect: ClientMaker) -> None:
+    clients = [await connect(codec=codec) for codec in CODECS]
+    for number in range(30):
+        for at, client in enumerate(clients):
+            items = {"payload_information": {"payload_mass": (number * len(clients) + at) / 1_000}}
+            request = {"id": f"many-{number}", "params": {"name": "rush", "items": items}}
+            await client.send("@all", "PutRecipe", request)
+    made = [
+        (await client.reply(f"many-{number}"))["result"] for number in range(30) for client in clients
+    ]  # fmt: skip
+    assert sorted(one["version"] for one in made) == list(range(1, 91))
+    assert len({one["digest"] for one in made}) == 90
+    for one in made[::10]:
+        assert (await get(clients[0], "rush", version=one["version"]))["digest"] == one["digest"]
+
+
+async def test_only_one_of_those_who_saw_the_same_version_changes_it(connect: ClientMaker) -> None:
+    clients = [await connect() for _ in range(5)]
+    await put(clients[0], "raced")
+    for at, client in enumerate(clients):
+        items = {"payload_information": {"payload_mass": (at + 1) / 10}}
+        params = {"name": "raced", "items": items, "if_version": 1}
+        await client.send("@all", "PutRecipe", {"id": "race", "params": params})
+    replies = [await client.reply("race") for client in clients]
+    assert [reply["ok"] for reply in replies].count(True) == 1
+    assert {reply["error"]["kind"] for reply in replies if not reply["ok"]} == {"revision_conflict"}
