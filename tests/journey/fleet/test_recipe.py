@@ -1,6 +1,7 @@
 """Recipes over MQTT: the examples of the protocol in every codec, bounds, rights, hostile input."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,3 +268,36 @@ async def test_only_one_of_those_who_saw_the_same_version_changes_it(connect: Cl
     replies = [await client.reply("race") for client in clients]
     assert [reply["ok"] for reply in replies].count(True) == 1
     assert {reply["error"]["kind"] for reply in replies if not reply["ok"]} == {"revision_conflict"}
+
+
+RULES = """\
+[[rule]]
+name = "engineers keep recipes"
+roles = ["engineer"]
+allow = ["recipe"]
+[[rule]]
+name = "slower is for everybody"
+roles = ["*"]
+allow = ["tighten"]
+[roles]
+engineer = ["alice"]
+"""
+
+
+async def test_the_policy_says_who_keeps_recipes_and_slot_by_slot_what_may_be_applied(
+    connect: ClientMaker, start_service: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(RULES)
+    service = start_service("r1", policy={"file": str(file)})
+    alice, bob = await connect(to=service), await connect(user="bob", to=service)
+    slow = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
+    refused = await bob.call("@all", "PutRecipe", {"name": "weld", "items": slow})
+    assert (refused["error"]["kind"], refused["error"]["name"]) == ("not_permitted", "UPDATE_PERMISSION_DENIED")
+    await put(alice, "weld", WELD)
+    await put(alice, "slow", slow)
+    refused = await bob.call("@all", "DeleteRecipe", {"name": "weld"})
+    assert (refused["error"]["kind"], refused["error"]["name"]) == ("not_permitted", "DELETE_PERMISSION_DENIED")
+    assert (await bob.call("r1", "ApplyRecipe", {"recipe": "weld"}))["error"]["kind"] == "not_permitted"
+    assert (await bob.change("r1", "ApplyRecipe", {"recipe": "slow"}))["stage"] == "applied"
+    assert (await get(bob, "slow"))["version"] == 1
