@@ -90,9 +90,10 @@ def test_what_is_set_otherwise_drifts_and_comes_from_the_recipe_no_longer(tmp_pa
         assert [said.get("recipe") for said in other["result"]["numbers"][0]["stack"] if "recipe" in said] == ["weld@1"]
         await plant.fault("r1", "foreign_change", item="payload_information", value={"payload_mass": 1.0})
         await config(plant, lambda each: "payload_information" in each.get("recipe", {}).get("drift", []))
+        after = len(plant.link.published)
         again = await apply(plant)
         assert again["ok"], again
-        await config(plant, has("weld@1", []))
+        await config(plant, has("weld@1", []), after)
 
     play(tmp_path, scenario)
 
@@ -128,9 +129,14 @@ def test_one_that_is_refused_or_fails_in_part_does_not_become_the_last_one(tmp_p
         left = await apply(plant, "far", partial=True)
         assert (left["ok"], list(left["result"]["left_out"])) == (True, [PATH])
         await config(plant, has("far@1", [PATH]))
+        after = len(plant.link.published)
         dry = await apply(plant, dry_run=True)
         assert (dry["stage"], dry["result"]["recipe"]["name"]) == ("checked", "weld")
-        await config(plant, has("far@1"))
+        await plant.turn(1.0)
+        assert not [each for each in plant.link.published[after:] if each.topic == "state/r1/config"]
+        last = plant.session().state.applied
+        assert last is not None
+        assert last.name == "far"
 
     play(tmp_path, scenario)
 
