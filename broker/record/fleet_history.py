@@ -16,7 +16,7 @@ from handlers.rpc.fleet_queries import FleetHistoryQuery
 
 LOOKED_MOST = 20_000
 """Numbers of jobs that one page looks at."""
-SPAN = 128
+SPAN = 32
 """Numbers that are looked at in one piece."""
 PAGE_BYTES = 58_000
 """Most bytes of the entries of one page."""

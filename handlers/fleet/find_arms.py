@@ -10,7 +10,7 @@ from handlers.rpc.fleet_queries import FindQuery, Shown
 from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
-from schema.arms import Activity, Authority
+from schema.arms import FLEET, Activity, Authority
 from schema.codecs.items_form import read_path
 from schema.codecs.plain import bare
 from schema.enums import ControlMode
@@ -21,6 +21,8 @@ FOUND_LIMIT, FOUND_MOST = 100, 500
 """Arms of one answer: unless told, and at most."""
 SHOWN_MOST, VALUES_MOST, NAMED_MOST = 16, 8, 1_000
 """Paths that are shown, conditions on values, and ids or groups of a list at most."""
+EVERYBODY = FLEET[1:]
+"""The group that every arm is in, though no settings name it."""
 PRESENCES = ("online", "offline", "held", "unknown")
 ReadPart = Callable[[object, str], Any]
 """Reads one part of `where` at a path; raises BrokerError."""
@@ -113,7 +115,7 @@ def matches(query: FindQuery, seen: Seen) -> bool:
     state = seen.state
     if query.arms is not None and state.arm not in query.arms:
         return False
-    if query.groups is not None and query.groups.isdisjoint(state.groups):
+    if query.groups is not None and query.groups.isdisjoint((EVERYBODY, *state.groups)):
         return False
     if query.recipe and query.recipe != recipe(seen) and (state.applied is None or query.recipe != state.applied.name):
         return False

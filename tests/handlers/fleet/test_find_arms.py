@@ -93,6 +93,11 @@ def test_a_condition_holds_or_not(where: dict[str, Any], there: dict[str, Any], 
     assert not matches(asked, seen(**not_there))
 
 
+def test_every_arm_is_in_the_group_of_all() -> None:
+    for groups in ((), ("line",)):
+        assert matches(query(where={"groups": ["cell", "all"]}), seen(groups=groups))
+
+
 def test_presence_is_asked_of_who_sees_the_arm() -> None:
     assert matches(query(where={"presence": "held"}), seen("held"))
     assert not matches(query(where={"presence": "held"}), seen("online"))
