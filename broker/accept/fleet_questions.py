@@ -127,7 +127,7 @@ class FleetQuestions:
     async def _find(self, group: Group, _request: Request, query: FindQuery) -> Answer:
         """The arms for which everything holds, each as it is when it is looked at."""
         page, count = _Page(query.limit, query.after), 0
-        async with aclosing(self._arms(group)) as arms:
+        async with aclosing(self._arms(group, PIECE)) as arms:
             async for session in arms:
                 if matches(query, found := seen(session)):
                     count += 1
@@ -139,7 +139,7 @@ class FleetQuestions:
         """What each arm has otherwise; all are counted."""
         self._comparisons.check(request, query, self._shelf)
         page, counts = _Page(query.limit, query.after), dict.fromkeys(("same", "differ", "failed"), 0)
-        async with aclosing(self._arms(group)) as arms:
+        async with aclosing(self._arms(group, 1)) as arms:  # what an arm was may take a while to find
             async for session in arms:
                 told = self._compared(session, request, query)
                 counts["failed" if "kind" in told else "same" if told["same"] else "differ"] += 1
@@ -155,11 +155,11 @@ class FleetQuestions:
             kind = error.kind if isinstance(error, BrokerError) else "internal"
             return {"arm": session.arm, "kind": kind, "message": str(error)[:WORDS_MOST]}
 
-    async def _arms(self, group: Group) -> AsyncGenerator[ArmSession, None]:
-        """The arms of a group in order of id, some of them in each slice."""
-        for first in range(0, len(group.arms), PIECE):
+    async def _arms(self, group: Group, piece: int) -> AsyncGenerator[ArmSession, None]:
+        """The arms of a group in order of id, at least so many without a pause."""
+        for first in range(0, len(group.arms), piece):
             async with self._slices:
-                for session in map(self._sessions.get, group.arms[first : first + PIECE]):
+                for session in map(self._sessions.get, group.arms[first : first + piece]):
                     if session is not None:
                         yield session
 
