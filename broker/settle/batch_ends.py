@@ -94,7 +94,7 @@ class BatchEnds:
         if error is not None:
             told = self._ledger.emit(
                 session, CHANGE_NOT_APPLIED, cause=_cause(job), stage=Stage.REFUSED.value, by=job.author, rev=rev,
-                request_id=job.request_id, trace=job.trace, reason=error.message, plan=_plan(job),
+                request_id=job.request_id, trace=job.trace, reason=error.message, plan=_plan(job), until_us=until(job),
                 details={"items": by_path(failed(job.outcomes))}, of=job,
             )  # fmt: skip
         if told is None:

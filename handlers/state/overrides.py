@@ -56,9 +56,9 @@ class Overrides(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the ground of every slot is there."""
+        """Whether the ground of every slot is there in which something is live or owed."""
         of_live = all(slot in self.grounds for one in self.live for slot in one.values)
-        return of_live and all(slot in self.grounds for one in self.returning for slot in one.values)
+        return of_live and all(slot in self.grounds for one in self.returning for slot in one.owed)
 
     def find(self, rev: int) -> Override | None:
         """The live override of a revision."""

@@ -20,10 +20,12 @@ from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
 from broker.settle.fences import Fences
+from broker.settle.returns import Returns
 from broker.store import audit, history, job, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 from broker.store.writer import Writer
+from handlers.overrides import stack
 
 VARIABLE = "ARMBROKER_TEST_DEFECT"
 _LATE_S = 2.0
@@ -152,6 +154,13 @@ def _admit_all() -> None:
     setattr(Rates, "admits", lambda *_, **__: True)  # noqa: B010 - a defect that is put in from outside
 
 
+def _return_nothing() -> None:
+    """The end of an override is told, and nothing is written."""
+    setattr(Returns, "begin", lambda *_: None)  # noqa: B010 - a defect that is put in from outside
+    setattr(Returns, "resume", lambda *_: None)  # noqa: B010 - likewise
+    setattr(stack, "cut", lambda overrides, rev, *_, honest=stack.cut: honest(overrides, rev))  # noqa: B010
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
@@ -166,6 +175,7 @@ DEFECTS: dict[str, Callable[[], None]] = {
     "alone": _alone,
     "forget_ids": _forget_ids,
     "owe_nothing": _owe_nothing,
+    "return_nothing": _return_nothing,
 }
 """Each breaks one rule, by name."""
 

@@ -8,6 +8,7 @@ from tests.campaigns import (
     clock,
     disk,
     duplicate,
+    fleet,
     flood,
     fuzz,
     kill,
@@ -45,6 +46,9 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     "kill": CampaignRow("SIGKILL at random times under load, also while it starts", kill.run, "commit_late", 500, 3),
     "all": CampaignRow(
         "everything at once: kills, lost links and servers, faulty arms", together.run, "commit_late", 300, 8
+    ),
+    "fleet": CampaignRow(
+        "ends of overrides and batches under kills, lost MQTT servers, arms away", fleet.run, "return_nothing", 200, 6
     ),
     "fuzz": CampaignRow(
         "packets of every malformed and illegal kind on both links", fuzz.run, "strict_reader", 1_000_000, 8_000

@@ -5,12 +5,12 @@ Schedules of changes, ends, faults, locks, other writers and restarts from seeds
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from broker.settle.returns import Returns
 from schema.arms import Authority
+from tests.grounds import Checker
 from tests.virtual_plant import START_US, Plant, run
 
 ITEM, SET = "twist_linear_soft_limit", "SetTwistLinearSoftLimit"
@@ -22,60 +22,12 @@ STEPS = 14
 SLACK = 1e-6
 
 
-class Checker:
-    """What is to be in force, told from the events of an arm in the order of their `seq`."""
-
-    def __init__(self) -> None:
-        self.ground: dict[str, float] = {}
-        self.live: dict[str, dict[int, float]] = {mode: {} for mode in MODES}
-        self.touched: set[str] = set()
-        """Modes that another writer changed while no override was live."""
-        self.ended = 0
-
-    def take(self, event: dict[str, Any]) -> None:
-        """One event."""
-        if event["event"] == "OVERRIDE_ENDED":
-            self._end(event)
-        elif event["event"] == "TWIST_LINEAR_SOFT_LIMIT_CHANGED":
-            self._change(event)
-
-    def _change(self, event: dict[str, Any]) -> None:
-        change, cause = event["change"], event["cause"]
-        mode, before, after = change["slot"], change["before"], change["after"]
-        if cause == "foreign":
-            if not self.live[mode]:
-                self.touched.add(mode)
-        elif "until" in event:
-            if not self.live[mode] and (mode not in self.ground or mode in self.touched):
-                self.ground[mode] = before
-            self.live[mode][event["rev"]] = after
-            self.touched.discard(mode)
-        elif cause != "returned":
-            self.ground[mode] = after
-            self.live[mode].clear()
-            self.touched.discard(mode)
-
-    def _end(self, event: dict[str, Any]) -> None:
-        self.ended += 1
-        for path in event["details"]["paths"]:
-            mode = path.partition("/")[2]
-            given = self.live[mode].pop(event["rev"], None)
-            if event["cause"] == "kept" and given is not None:
-                self.ground[mode] = given
-                self.live[mode] = {rev: value for rev, value in self.live[mode].items() if rev > event["rev"]}
-
-    def in_force(self, mode: str) -> float | None:
-        """The value of the newest live override, else the ground; None where nobody ever set either."""
-        live = self.live[mode]
-        return live[max(live)] if live else self.ground.get(mode)
-
-
 class Schedule:
     """One seed: what is done, one thing after another."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311 - a schedule
-        self.checker = Checker()
+        self.checker = Checker(MODES)
         self.seq = 0
         self.looser: list[str] = []
 

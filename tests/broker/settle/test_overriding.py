@@ -635,6 +635,8 @@ def test_a_batch_is_one_override_over_what_took_effect_of_it(tmp_path: Path) -> 
         assert (reply["ok"], "until" in reply) == (True, True)
         assert states(plant) == [(3, "unordered", "live")]
         assert sorted(overrides(plant)[0]["paths"]) == ["payload_information", PATH]
+        events = [event for event in plant.events() if event["rev"] == 3]
+        assert [event.get("until") for event in events] == [reply["until"]] * 3
         reply = await limit(plant, 0.2, user="plc")
         assert reply["ok"], "one of the slots has no order"
         assert overrides(plant)[0]["paths"] == ["payload_information"]

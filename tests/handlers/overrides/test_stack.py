@@ -276,6 +276,16 @@ def test_overrides_are_whole_with_the_ground_of_every_slot() -> None:
     assert not Overrides({}, (), owing.returning).is_whole
 
 
+def test_what_is_paid_of_an_override_needs_no_ground_any_more() -> None:
+    both = override(1, {LINEAR: limit(0.4), TWISTS[1]: limit(0.4)})
+    overrides = stack.push(None, both, {LINEAR: limit(0.25), TWISTS[1]: limit(0.25)})
+    owing = stack.cut(overrides, 1, TWISTS).left
+    assert owing is not None
+    left = stack.paid(owing, LINEAR)
+    assert left is not None
+    assert (left.is_whole, sorted(left.grounds), left.owes(TWISTS[1])) == (True, [TWISTS[1]], True)
+
+
 def test_an_override_that_leaves_its_last_slot_is_gone() -> None:
     both = override(1, {LINEAR: limit(0.4), PAYLOAD: PayloadInformation(1.0)})
     overrides = stack.push(None, both, {LINEAR: limit(0.25), PAYLOAD: PayloadInformation()})
