@@ -307,3 +307,27 @@ async def test_the_policy_says_who_keeps_recipes_and_slot_by_slot_what_may_be_ap
     assert (await bob.call("r1", "ApplyRecipe", {"recipe": "weld"}))["error"]["kind"] == "not_permitted"
     assert (await bob.change("r1", "ApplyRecipe", {"recipe": "slow"}))["stage"] == "applied"
     assert (await get(bob, "slow"))["version"] == 1
+
+
+async def test_ruling_29_a_rollout_has_the_values_of_its_beginning(connect: ClientMaker, line: RunningService) -> None:
+    client = await connect("state/+/config", "evt/@all/plan", to=line)
+    made = await put(client, "weld", models=["gen3_7dof"])
+    params = {
+        "method": "ApplyRecipe", "params": {"recipe": "weld"}, "on_failure": "pause", "canary": ["r11"], "soak_ms": 0,
+        "pause_after": [0],
+    }  # fmt: skip
+    reply = await client.change(f"@{CELL}", "Rollout", params)
+    plan = reply["plan"]
+    await client.document("evt/@all/plan", lambda each: (each["plan"], each["event"]) == (plan, "PLAN_PAUSED"))
+    await client.document("state/r11/config", partial(has, made["digest"]))
+    await put(client, "weld", {"gravity_vector": {"x": 0, "y": 0, "z": -9.7}})
+    await client.change("@all", "DeleteRecipe", {"name": "weld"})
+    assert (await get(client, "weld", version=1))["digest"] == made["digest"]
+    assert (await client.call("r12", "ApplyRecipe", {"recipe": "weld", "version": 1}))["error"][
+        "kind"
+    ] == "unknown_recipe"
+    await client.change("@all", "SteerPlan", {"plan": plan, "action": "resume"})
+    for arm in ("r12", "r13"):
+        await client.document(f"state/{arm}/config", partial(has, made["digest"]))
+    ended = await client.document("evt/@all/plan", lambda each: (each["plan"], each["event"]) == (plan, "PLAN_ENDED"))
+    assert ended["cause"] == "done"
