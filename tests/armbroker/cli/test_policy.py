@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from armbroker.cli import policy_work
 from armbroker.cli.commands import app
 from armbroker.cli.exits import Exit
+from armbroker.cli.run import run as run_service
 from broker.clock import Clock
 from broker.store.store import FILE
 from tests.virtual_plant import START_US, Plant, play
@@ -73,6 +74,20 @@ def test_check_compares_with_the_arms_and_groups_of_settings(rules: Path, tmp_pa
     assert said.exit_code == Exit.OK
     assert f"doubtful: {rules}:10: rule \"engineers loosen\": groups: no group 'cell-5'" in said.stdout
     assert run("check", rules, "--config", tmp_path / "none.toml").exit_code == Exit.USAGE
+
+
+def test_run_check_looks_at_the_policy_too(rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = fleet(tmp_path, policy='file = "policy.toml"')
+    assert run_service(["--check", "--config", str(config)]) == Exit.OK
+    rules.write_text(RULES.replace('roles = ["*"]', 'roles = ["x"]\ngroups = ["hall"]'), encoding="utf-8")
+    assert run_service(["--check", "--config", str(config)]) == Exit.USAGE
+    assert f'{rules}:5: rule "slower is for everybody": roles[0]: no such name' in capsys.readouterr().err
+    rules.write_text(RULES.replace('roles = ["*"]', 'roles = ["*"]\ngroups = ["hall"]'), encoding="utf-8")
+    assert run_service(["--check", "--config", str(config)]) == Exit.OK
+    assert "doubtful: " in (said := capsys.readouterr().out)
+    assert "no group 'hall'" in said
+    rules.unlink()
+    assert run_service(["--check", "--config", str(config)]) == Exit.USAGE
 
 
 @pytest.fixture
