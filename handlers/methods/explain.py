@@ -10,7 +10,7 @@ from handlers.methods.motion_params import mode_name, mode_of, usable_limits
 from handlers.rpc.outcome import Answer
 from handlers.rpc.plain_params import known_only, plain_params, text
 from handlers.rpc.request import Request
-from handlers.stack.effective import came_from
+from handlers.stack.effective import came_from, with_end
 from handlers.state.arm_state import ArmState
 from limits.stack.explain import Explanation, Said, explain
 from limits.stack.joints import JOINT_QUANTITIES, QUANTITIES, TWIST_QUANTITIES, ArmJoints
@@ -26,7 +26,7 @@ def explain_limits(state: ArmState, request: Request) -> Answer:
     known_only(params, ("quantity", "joint", "mode"))
     limits, mode = usable_limits(state), mode_of(state, params)
     numbers = [
-        _explanation(explain(limits.stack, quantity, joint, mode, effective=limits.folded))
+        _explanation(state, explain(limits.stack, quantity, joint, mode, effective=limits.folded))
         for quantity, joint in _places(limits.joints, params)
     ]
     return Answer({"mode": mode_name(mode), "numbers": numbers})
@@ -59,20 +59,20 @@ def _places(joints: ArmJoints, params: Mapping[str, object]) -> Iterator[Place]:
             yield one, None
 
 
-def _explanation(found: Explanation) -> dict[str, Any]:
+def _explanation(state: ArmState, found: Explanation) -> dict[str, Any]:
     document: dict[str, Any] = {"quantity": found.quantity}
     if found.joint is not None:
         document["joint"] = found.joint
     document |= {"value": finite(found.value), "unit": found.unit}
     for said in found.said:
         if said.binds:
-            document |= came_from(said.kind, said.origin)
-    document["stack"] = [_said(said) for said in found.said]
+            document |= with_end(state, came_from(said.kind, said.origin))
+    document["stack"] = [_said(state, said) for said in found.said]
     return document
 
 
-def _said(said: Said) -> dict[str, Any]:
-    document = came_from(said.kind, said.origin)
+def _said(state: ArmState, said: Said) -> dict[str, Any]:
+    document = with_end(state, came_from(said.kind, said.origin))
     if said.mode is not None:
         document["mode"] = said.mode.name
     if said.origin.recipe:

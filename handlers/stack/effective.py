@@ -38,9 +38,21 @@ def effective_document(state: ArmState) -> Document:
     there is only `why`.
     """
     try:
-        return numbers_by_mode(limits_of(state).folded)
+        document = numbers_by_mode(limits_of(state).folded)
     except LimitsError as error:
         return {"why": str(error)}
+    if state.overrides is not None:
+        document["sources"] = [with_end(state, row) for row in document["sources"]]
+    return document
+
+
+def with_end(state: ArmState, row: Document) -> Document:
+    """What `came_from` tells, with `rev` and `until` of the live override that it is of, if it is of one."""
+    for one in () if state.overrides is None else state.overrides.live:
+        author = f"{one.by.user}/{one.by.connection}"
+        if row["by"] == author and row["since"] == format_time(one.since_us):
+            return row | {"rev": one.rev, "until": format_time(one.until_us)}
+    return row
 
 
 def limit_sources(state: ArmState) -> Document:

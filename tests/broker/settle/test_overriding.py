@@ -1,5 +1,6 @@
 """Changes with an end on a whole service in memory: they take their place, stand, end, and lead back."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -700,3 +701,77 @@ def test_ruling_11_a_batch_that_is_looser_in_one_slot_is_refused(tmp_path: Path)
         assert (await plant.call("r1", "ApplyConfig", tight, user="plc", valid_for_ms=MINUTE))["ok"]
 
     play(tmp_path, scenario)
+
+
+def test_ruling_22_a_start_with_a_clock_behind_ends_what_loosens_alone(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await limit(plant, 0.4, HOUR)
+        angular = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": 10.0}
+        await plant.call("r1", "SetTwistAngularSoftLimit", angular, valid_for_ms=HOUR)
+        await plant.turn(60.0)
+        await payload(plant, 1.0)
+        await plant.committed()
+
+    async def behind(plant: Plant) -> None:
+        await plant.turn(10.0)
+        assert there(plant) == (0.25, 0.25)
+        assert states(plant) == [(4, "tightening", "live")]
+
+    play(tmp_path, first)
+    play(tmp_path, behind, start_us=1_800_000_000_000_000 - 86_400_000_000)
+
+
+def test_what_is_over_at_a_start_ends_before_a_request_is_taken(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await limit(plant, 0.1, MINUTE, user="bob")
+        await plant.committed()
+
+    async def late(plant: Plant) -> None:
+        reply = await limit(plant, 0.3)
+        assert reply["ok"], "nobody's override stands any more"
+        assert told(plant)[:2] == [("OVERRIDE_ENDED", "expired", 3), (CHANGED, "returned", 4)]
+
+    play(tmp_path, first)
+    play(tmp_path, late, start_us=1_800_000_000_000_000 + 600_000_000)
+
+
+def test_a_return_that_was_owed_is_written_after_a_restart(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await limit(plant, 0.4, MINUTE)
+        await plant.call("r1", "SetAuthority", {"authority": "observe"})
+        await plant.turn(61.0)
+        assert states(plant) == [(3, "loosening", "overdue")]
+        await plant.committed()
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(5.0)
+        assert states(plant) == [(3, "loosening", "overdue")]
+        await plant.call("r1", "SetAuthority", {"authority": "control"})
+        await plant.turn(1.0)
+        assert there(plant) == (0.25, 0.25)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, first)
+    play(tmp_path, again, start_us=1_800_000_000_000_000 + 600_000_000)
+
+
+def test_an_override_whose_rows_are_damaged_holds_its_arm(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await limit(plant, 0.4, HOUR)
+        await plant.committed()
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(5.0)
+        assert plant.session().state.held
+        assert (await plant.call("r1", "ConfirmArm", {}))["ok"]
+        await plant.turn(5.0)
+        assert is_clean(plant)
+
+    play(tmp_path, first)
+    with sqlite3.connect(tmp_path / "store.sqlite3") as connection:
+        connection.execute("UPDATE ground SET value = x'7b'")
+    play(tmp_path, again, start_us=1_800_000_000_000_000 + 600_000_000)

@@ -1,8 +1,10 @@
 """What Gets answer where an override is live: what is reported, desired, or the ground, and when it is over."""
 
 from handlers.overrides import stack
+from handlers.stack.effective import effective_document
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override
+from handlers.state.provenance import Setter, Stamp
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import Author, View
@@ -44,3 +46,18 @@ def test_a_get_of_several_slots_answers_each_view_of_them() -> None:
     assert limits == {View.REPORTED: 0.1, View.DESIRED: 0.1, View.GROUND: 0.25}
     assert answer(state, method, JOYSTICK).until_us == 9
     assert answer(state, "GetAllKinematicSoftLimits").until_us == 9
+
+
+def test_a_limit_that_an_override_sets_is_told_with_its_revision_and_end() -> None:
+    state = overridden()
+    state.reported_by[LINEAR] = state.desired_by[LINEAR] = Setter(Stamp("alice/hmi", 1))
+    document = effective_document(state)
+    told = [row for row in document["sources"] if row["by"] == "alice/hmi"]
+    end = {"rev": 4, "until": "1970-01-01T00:00:00.000009Z"}
+    assert [{name: row.get(name) for name in end} for row in told] == [end]
+    assert all("until" not in row for row in document["sources"] if row["by"] != "alice/hmi")
+    params: dict[str, object] = {"quantity": "twist_linear", "mode": "CARTESIAN_JOYSTICK"}
+    (number,) = answer(state, "Explain", params).result["numbers"]  # type: ignore[index]
+    assert {name: number.get(name) for name in end} == end
+    assert [row["rev"] for row in number["stack"] if row["binds"]] == [4]
+    assert "rev" not in effective_document(arm())["sources"][0]
