@@ -102,3 +102,10 @@ def test_the_largest_summary_is_small() -> None:
 def test_an_arm_is_named_once_for_the_most_urgent_reason() -> None:
     state: ArmState = dataclasses.replace(arm(), activity=Activity.FAULT, held="why")
     assert document(("r1", Seen(state, "held")))["attention"] == [{"arm": "r1", "why": "fault"}]
+
+
+def test_an_arm_that_is_gone_counts_no_more() -> None:
+    summary, one = Summary(), counted(seen(held="another arm"))
+    summary.change("r1", None, one)
+    summary.change("r1", one, None)
+    assert summary.document() == document()

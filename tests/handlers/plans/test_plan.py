@@ -108,3 +108,9 @@ def test_a_digest_tells_apart_all_that_is_approved() -> None:
     }  # fmt: skip
     assert len(others - {first}) == 4
     assert len(first) == 16
+
+
+def test_an_approval_moves_a_plan_behind_what_was_accepted_before_it() -> None:
+    assert (plan().order, plan().waits) == (40, False)
+    assert plan(Progress(state=PlanState.PROPOSED)).waits
+    assert plan(Progress(approved_n=90)).order == 90
