@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from armbroker.cli import plans_work
 from armbroker.cli.exits import Exit
 from armbroker.cli.lines import error_lines, reply_line, warning_lines
 from armbroker.cli.login import Account
@@ -93,6 +94,10 @@ async def _call(account: Account, request: Request, *, as_json: bool) -> Exit:
         finally:
             telling.cancel()
             await asyncio.wait([telling])
+        plan = reply.get("plan")
+        if plan and not reply["final"] and not as_json and sys.stdout.isatty() and request.options.get("wait") is None:
+            await plans_work.followed(client, plan, request.timeout)
+            reply["result"] = await plans_work.whole(client, plan, request.timeout)
     _show(reply, as_json=as_json)
     return Exit.OK if reply["ok"] else Exit.REFUSED
 
@@ -106,6 +111,12 @@ async def _tell_if_away(client: ArmClient) -> None:
             why = "; ".join(service.text for service in services) or "no service says that it serves this root"
             sys.stderr.write(f"armbroker call: no reply yet: {why}\n")
             sys.stderr.flush()
+
+
+def group_of(only: str | None, away: str | None, *, all_or_nothing: bool) -> dict[str, Any] | None:
+    """The options of a request to a group, None where none is given."""
+    given = {"only": only.split(",") if only else None, "away": away, "all_or_nothing": all_or_nothing or None}
+    return {name: value for name, value in given.items() if value is not None} or None
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -146,6 +157,11 @@ def _show(reply: ReplyDocument, *, as_json: bool) -> None:
     console.print(reply_line(reply), style="green" if reply["ok"] else "red")
     for line in (*([] if reply["ok"] else error_lines(reply)), *warning_lines(reply)):
         console.print(line)
+    result = reply.get("result", {})
+    if reply["arm"].startswith("@") and "total" in result.get("counts", {}) and "kind" not in result:
+        console.print(plans_work.counts_of(reply.get("plan"), result))
+        plans_work.show_rows(result.get("rows", []))
+        return
     for name in ("result", "desired"):
         if reply.get(name):
             console.print(f"{name} {json.dumps(reply.get(name), indent=2, ensure_ascii=False)}")

@@ -17,6 +17,7 @@ from armbroker.cli import (
     doctor_command,
     health,
     limits,
+    plans,
     policy,
     screens,
     store,
@@ -120,15 +121,8 @@ def call(
     arm: Arm,
     method: Method,
     params: Annotated[str, typer.Argument(metavar="PARAMS-JSON", help="The RPC's message as JSON.")] = "{}",
-    mqtt: Mqtt = None,
-    user: User = None,
-    password_file: PasswordFile = None,
-    ca_file: CaFile = None,
-    cert: Cert = None,
-    key: Key = None,
-    conn: Conn = None,
-    root: Root = None,
-    profile: ProfileName = None,
+    mqtt: Mqtt = None, user: User = None, password_file: PasswordFile = None, ca_file: CaFile = None,
+    cert: Cert = None, key: Key = None, conn: Conn = None, root: Root = None, profile: ProfileName = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the reply, all told.")] = 15.0,
     wait: Annotated[str | None, typer.Option(help="What to wait for: applied or stored.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check only, change nothing.")] = False,
@@ -142,16 +136,20 @@ def call(
     valid_for: Annotated[str | None, typer.Option(help="An end of the change, after 90s, 10min, 2h.")] = None,
     until: Annotated[str | None, typer.Option(help="An end of the change, at a time: 22:00, RFC 3339.")] = None,
     when: Annotated[str | None, typer.Option(help="When it goes out: now, or once its arm is idle (ttl 8 h).")] = None,
+    only: Annotated[str | None, typer.Option(help="Of a group: these arms alone, r11,r12.")] = None,
+    away: Annotated[str | None, typer.Option(help="Of a group: arms that are away wait, refuse or skip.")] = None,
+    all_or_nothing: Annotated[bool, typer.Option("--all-or-nothing", help="Of a group: each arm or none.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Let an accepted change wait for its arm without end.")] = False,
     request_id: Annotated[str | None, typer.Option("--id", help="Repeat an earlier request by its id.")] = None,
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Parse, send, show."""
     from armbroker.cli import call as calling  # noqa: PLC0415 - the MQTT client, only for what speaks to a server
 
     options: RequestOptions = {
         "wait": wait, "dry_run": dry_run or None, "if_rev": if_rev, "reason": reason,
         "unit": unit, "view": view, "ttl_ms": ttl_ms, "when": when,
+        "group": calling.group_of(only, away, all_or_nothing=all_or_nothing),
     }  # fmt: skip
     who = account(profile, mqtt, root, ca_file, password_file, cert, key, user, conn)
     request = calling.Request(arm, method, params, timeout, request_id, options, keep, valid_for, until)
@@ -365,6 +363,7 @@ copies.register(app)
 config_commands.register(app)
 app.add_typer(audit.app, name="audit", short_help="The chain of the audit: armbroker audit --help")
 app.add_typer(store.app, name="store", short_help="Work on a store at rest: armbroker store --help")
+app.add_typer(plans.app, name="plan", short_help="Changes of groups and rollouts: armbroker plan --help")
 app.add_typer(policy.app, name="policy", short_help="Rules that writes need: armbroker policy --help")
 app.add_typer(devices.app, name="devices", short_help="Adapters for kinds of arms: armbroker devices --help")
 app.add_typer(limits.app, name="limits", short_help="Joint limits in files: armbroker limits --help")

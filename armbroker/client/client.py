@@ -34,6 +34,7 @@ FETCH_TIMEOUT_S = 15.0
 
 TTL_MS, IDLE_TTL_MS = 300_000, 28_800_000
 """How long an accepted change may wait to begin, and one that waits until its arm is idle, unless told."""
+ROLLOUT = "Rollout"
 MODE_METHOD, MODE_LIFE_S = "SetControlMode", 2.0
 
 _LEVEL = re.compile(r"[^/+#\0]+")
@@ -277,6 +278,8 @@ def _limit(method: str, fields: RequestOptions, timeout: float) -> float:
         return min(ttl_ms / 1000, timeout) if isinstance(ttl_ms, int) else timeout
     if method == MODE_METHOD:
         return MODE_LIFE_S  # which is the ttl as well, and needs no clocks that agree
+    if method == ROLLOUT:  # it says itself how long a row may take
+        return timeout
     fields["ttl_ms"] = IDLE_TTL_MS if fields.get("when") == "idle" else TTL_MS
     return timeout
 

@@ -234,7 +234,6 @@ class Plans:
         live.ahead = deque(live.plan.asked.arms)  # it is not over before its wave begins
         self.book.move(live, Cause.CHECKED, author)
         self.rollouts.begin_wave(live, 0)
-        self._changed(live)
 
     def _refused_whole(self, live: Live) -> bool:
         """Whether a row is refused of a plan that all of its arms or none carry out: then nobody has to be asked."""
@@ -324,7 +323,7 @@ class Plans:
         elif plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):
             self._wave_over(live)
         elif plan.state is PlanState.REVERSING and not (live.ahead or live.put_off or plan.under_way):
-            self.book.move(live, Cause.UNDONE, plan.asked.author)
+            self.book.move(live, Cause.UNDONE, plan.asked.author, said=plan.progress.why)
         self.answers.look(live)
         self.proposals.told(live)
         self.boards.mark(live)

@@ -108,6 +108,7 @@ class Rollouts:
         live.ahead = deque(arm for arm in wave_of(plan.asked, n) if arm not in plan.rows)
         self._book.put(live)
         self._look_soon()
+        self._book.changed(live)
 
     def changed(self, live: Live) -> None:
         """A row of a rollout, or itself, changed: something may be over, or gone wrong."""
@@ -168,7 +169,6 @@ class Rollouts:
             self._next(live)
         else:
             self.begin_wave(live, now.wave)
-        self._book.changed(live)
 
     # ------------------------------------------------------------------ what goes wrong
 

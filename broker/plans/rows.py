@@ -18,7 +18,9 @@ from broker.record.ledger import Ledger
 from broker.settle.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.rows import Terms
+from handlers.batch.order import step_direction
 from handlers.items.config_items import held_by_service
+from handlers.items.direction import Direction
 from handlers.items.verbs import absence
 from handlers.methods.authority import below_control, is_checked_only
 from handlers.plans.rollout import Gate
@@ -33,7 +35,7 @@ from handlers.state.refusals import NOTHING_CHANGED, held_arm
 from schema.arms import Authority, Slot
 from schema.envelope import Away, Reply
 from schema.errors import SUB_CODES, BrokerError
-from schema.items import slot_path
+from schema.items import ITEMS, slot_path
 
 log = structlog.get_logger()
 
@@ -340,7 +342,10 @@ def slots_of(outcome: Outcome) -> tuple[Slot, ...]:
 
 
 def direction(outcome: Outcome) -> str:
-    """Which way a decision would go."""
+    """Which way a decision would go; of several slots the least tight of them says it."""
     if not isinstance(outcome, Proposal | BatchProposal):
         return ""
-    return "unchanged" if outcome.unchanged else "loosening" if outcome.loosening else "tightening"
+    steps = outcome.steps if isinstance(outcome, BatchProposal) else (outcome,)
+    ways = {step_direction(ITEMS[step.slot[0]], loosening=step.loosening, unchanged=step.unchanged) for step in steps}
+    order = (Direction.LOOSENING, Direction.UNORDERED, Direction.TIGHTENING, Direction.UNCHANGED)
+    return next(way.value for way in order if way in ways)

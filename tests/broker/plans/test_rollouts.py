@@ -58,6 +58,16 @@ def test_waves_follow_each_other_after_their_soaks(tmp_path: Path) -> None:
     play(tmp_path, scenario, arms=ARMS)
 
 
+def test_a_wave_begins_as_soon_as_the_one_before_has_soaked(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        began = plant.loop.time()
+        await roll_out(plant, canary=["a03"], waves=[50, 100], soak_ms=1_000)
+        await plant.document("evt/@all/plan", lambda event: event["event"] == "PLAN_ENDED")
+        assert plant.loop.time() - began <= 12.0
+
+    play(tmp_path, scenario, arms=ARMS)
+
+
 def test_what_an_arm_refuses_takes_everything_back(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         before = limit(plant, "a01")

@@ -120,3 +120,34 @@ async def test_what_is_wrong_is_named_and_changes_nothing(
     assert (reply["ok"], reply["error"]["kind"]) == (False, kind), reply
     assert text in reply["error"]["message"]
     assert (await client.change("@all", "ListPlans"))["result"]["plans"] == []
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_the_example_of_a_rollout(connect: ClientMaker, cell: RunningService, codec: str) -> None:
+    client = await connect("evt/@all/plan", "state/@all/+", to=cell, codec=codec)
+    items = {LIMIT: {"CARTESIAN_JOYSTICK": 0.15}}
+    await client.change("@all", "PutRecipe", {"name": "weld", "items": items})
+    asked = {
+        "method": "ApplyRecipe", "params": {"recipe": "weld", "version": 1}, "on_failure": "reverse",
+        "canary": ["a0001"], "waves": [10, 100], "soak_ms": 1_000, "confirm_within_ms": 3_600_000,
+    }  # fmt: skip
+    reply = await client.change("@line-1", "Rollout", asked, id="60")
+    assert (reply["stage"], reply["final"], reply["plan"], reply["method"]) == ("stored", False, 1, "Rollout")
+    result = reply["result"]
+    assert (result["kind"], result["state"], result["wave"]) == ("rollout", "running", 0)
+    assert [(wave["n"], wave["arms"]) for wave in result["waves"]] == [(0, 1), (1, 12), (2, 107)]
+    wave = await client.document("evt/@all/plan", lambda event: event["event"] == "PLAN_WAVE_ENDED")
+    assert (wave["arm"], wave["cause"], wave["details"]["wave"]) == ("@all", "soaked", 0)
+    assert wave["details"]["counts"] == {"total": 120, "waiting": 119, "applied": 1}
+    held = await client.call("@line-1", "Rollout", {**asked, "on_failure": "pause"}, id="62")
+    assert held["error"]["kind"] == "held"
+    assert "are in rollout 1" in held["error"]["message"]
+    confirming = await client.document("state/@all/plan-1", lambda plan: plan["state"] == "confirming")
+    assert (confirming["counts"], confirming["failed"]) == ({"total": 120, "applied": 120}, [])
+    await client.change("a0005", SET, twist(0.1))
+    steered = {"plan": 1, "action": "reverse", "reason": "arms of wave 1 vibrate"}
+    reply = await client.call("@all", "SteerPlan", steered, id="61")
+    assert reply["result"] == {"plan": 1, "state": "reversing"}
+    ended = await client.document("evt/@all/plan", lambda event: event["event"] == "PLAN_ENDED")
+    assert (ended["cause"], ended["plan"]) == ("partial", 1)
+    assert ended["details"]["counts"] == {"total": 120, "reversed": 119, "kept": 1}
