@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schema.arms import Slot
+from tests.broker.test_groups import follow
 from tests.virtual_plant import Plant, play
 
 SET, ITEM = "SetTwistLinearSoftLimit", "twist_linear_soft_limit"
@@ -775,3 +776,87 @@ def test_an_override_whose_rows_are_damaged_holds_its_arm(tmp_path: Path) -> Non
     with sqlite3.connect(tmp_path / "store.sqlite3") as connection:
         connection.execute("UPDATE ground SET value = x'7b'")
     play(tmp_path, again, start_us=1_800_000_000_000_000 + 600_000_000)
+
+
+CELL = {
+    "arm": [{"id": arm, "adapter": "simulated", "model": "gen3_7dof", "groups": ["cell"]} for arm in ("r1", "r2", "r3")]
+}
+
+
+def test_ruling_43_the_overrides_of_a_group_have_one_end_and_are_named_by_their_plan(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await plant.call("@cell", SET, value(0.1), valid_for_ms=10 * MINUTE)
+        assert reply["ok"], reply
+        plan = reply["plan"]
+        ends = {
+            (override.until_us, override.plan)
+            for arm in ("r1", "r2", "r3")
+            for override in plant.session(arm).state.overrides.live  # type: ignore[union-attr]
+        }
+        assert len(ends) == 1
+        assert ends.pop()[1] == plan
+        await plant.turn(60.0)
+        moved = await plant.call("@cell", "ExtendOverride", {"plan": plan, "valid_for_ms": HOUR})
+        assert moved["ok"], moved
+        await plant.turn(1_000.0)
+        assert there(plant)[1] == 0.1
+        ended = await plant.call("@cell", "EndOverride", {"plan": plan})
+        assert ended["ok"], ended
+        await plant.turn(1.0)
+        assert all(plant.session(arm).state.overrides is None for arm in ("r1", "r2", "r3"))
+        assert there(plant)[1] > 0.1
+        again = await plant.call("@cell", "EndOverride", {"plan": plan})
+        assert {row["state"] for row in again["result"]["rows"]} == {"skipped"}
+
+    play(tmp_path, scenario, **CELL)
+
+
+def test_ruling_28_what_is_over_of_a_removed_arm_ends_when_it_is_back(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await limit(plant, 0.4, 10 * MINUTE)
+        await follow(plant, r2=[])
+        await plant.turn(1_000.0)
+        assert told(plant, "OVERRIDE_ENDED") == []
+        await follow(plant, r1=[], r2=[])
+        await plant.turn(60.0)
+        assert told(plant)[-2:] == [("OVERRIDE_ENDED", "expired", 3), (CHANGED, "returned", 4)]
+        assert there(plant) == (0.25, 0.25)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_ruling_28_a_return_that_waits_when_its_arm_is_removed_is_owed_on(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        await limit(plant, 0.4, MINUTE)
+        await plant.fault("r1", "offline", for_ms=120_000)
+        await plant.turn(70.0)
+        assert states(plant) == [(3, "loosening", "returning")]
+        await follow(plant, r2=[])
+        await plant.turn(100.0)
+        await follow(plant, r1=[], r2=[])
+        await plant.turn(120.0)
+        assert there(plant) == (0.25, 0.25)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_ruling_45_one_that_waits_for_idle_is_over_all_the_same(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit(plant, 0.25)
+        assert (await plant.call("r1", "SetControlMode", {"control_mode": "ANGULAR_TRAJECTORY"}))["ok"]
+        reply = await limit(plant, 0.1, MINUTE, when="idle")
+        assert (reply["stage"], "until" in reply) == ("stored", True)
+        await plant.turn(61.0)
+        assert plant.events()[-1]["cause"] == "expired"
+        await plant.call("r1", "SetControlMode", {"control_mode": "IDLE"})
+        await plant.turn(60.0)
+        assert there(plant) == (0.25, 0.25)
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
