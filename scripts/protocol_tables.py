@@ -119,6 +119,7 @@ DOCUMENTS: dict[str, Texts] = {
         "items": "what is desired: `{<item>: message | {<MODE>: value}}`",
         "pending": "what is not settled: `[{rev, item, slot?, since, state, why?}]`, state `accepted`, `writing`, `held` or `unknown`",
         "differs": "`item` or `item/slot` of each value that is not what the arm reports",
+        "overrides": "changes with an end, absent without any: `[{rev, paths, since, until, left_ms, by, request_id, plan?, direction, state, ground: {path: value}}]`; direction `tightening`, `loosening` or `unordered`, state `live`, `covered` by a newer one, `returning`, or `overdue`: its return failed, or may not be written",
         "recipe": "the recipe that was applied last, for good: `{name, version, digest, rev, at, by, drift}`; `drift` names the paths whose reported value is not the recipe's; absent where none was",
     },
     "reported": {
