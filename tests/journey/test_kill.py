@@ -32,6 +32,7 @@ KILLS = 5
 PATIENCE_S = 1.0
 """Without a reply for so long the same request is sent again with the same id."""
 MODES = ("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY")
+LIMIT = "twist_linear_soft_limit"
 USERS = (("alice", "json", 5), ("bert", "msgpack", 5), ("cora", "protobuf", 5), ("dirk", "json", 4))
 
 Reply = dict[str, Any]
@@ -53,6 +54,12 @@ def _change(dice: random.Random) -> tuple[str, dict[str, Any]]:
     """A method and its params."""
     mode = {"control_mode": dice.choice(MODES)}
     draw = dice.random()
+    if draw < 0.2:
+        limits = {name: dice.randint(50, 500) / 1000 for name in MODES}
+        gravity = {"x": 0.0, "y": dice.randint(-3, 3) / 10, "z": -9.8}
+        payload = {"payload_mass": dice.randint(0, 30) / 10}
+        items = {"gravity_vector": gravity, "payload_information": payload, LIMIT: limits}
+        return "ApplyConfig", {"items": items}
     if draw < 0.5:
         return "SetTwistLinearSoftLimit", {**mode, "twist_linear_soft_limit": dice.randint(50, 500) / 1000}
     if draw < 0.6:
@@ -166,10 +173,15 @@ async def _quiet(monitor: Client, client: Client) -> None:
     for arm in ARMS:
         head = (await client.call(arm, "GetEvents", {"after_seq": 0}))["result"]["head_seq"]
         await monitor.document(f"state/{arm}/config", partial(_is_quiet, head))
+        await monitor.document(f"state/{arm}/reported", partial(_tells, head))
 
 
 def _is_quiet(head: int, document: dict[str, Any]) -> bool:
     return document["seq"] >= head and not document["pending"]
+
+
+def _tells(head: int, document: dict[str, Any]) -> bool:
+    return bool(document["seq"] >= head)
 
 
 def test_the_load_was_one(outcome: Outcome) -> None:
@@ -201,8 +213,33 @@ def test_one_outcome_per_id(outcome: Outcome) -> None:
         assert len(ends) <= 1, (full, sent.replies)
     requests = [full for full, _, _ in stored_ends(outcome.rows)]
     assert len(requests) == len(set(requests))
-    told = [event["request_id"] for arm in ARMS for event in outcome.events(arm) if event.get("request_id")]
+    told = [
+        (event["request_id"], event["event"], (event["change"] or {}).get("slot"))
+        for arm in ARMS
+        for event in outcome.events(arm)
+        if event.get("request_id")
+    ]
     assert len(told) == len(set(told))
+
+
+def test_a_batch_is_told_whole_and_in_one_revision(outcome: Outcome) -> None:
+    batches = {full for full, sent in outcome.sent.items() if sent.method == "ApplyConfig"}
+    told: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for arm in ARMS:
+        for event in outcome.events(arm):
+            if event.get("request_id") in batches:
+                told[event["request_id"]].append(event)
+    assert len(told) > KILLS
+    for full, events in told.items():
+        seqs = [event["seq"] for event in events]
+        assert seqs == list(range(seqs[0], seqs[0] + len(seqs))), full
+        assert len({event["rev"] for event in events}) == 1, full
+        changed = [event for event in events if event["change"] is not None]
+        whole = [event for event in events if event["event"] == "CONFIG_APPLIED"]
+        items = whole[0]["details"]["items"] if whole else {}
+        assert sum(outcome_of in ("applied", "rounded") for outcome_of in items.values()) == len(changed), full
+        finals = [reply for reply in outcome.sent[full].replies if reply["final"]]
+        assert all(reply["seq"] == seqs[-1] for reply in finals), full
 
 
 def test_events_have_no_gap(outcome: Outcome) -> None:
@@ -275,6 +312,9 @@ def test_the_last_change_of_a_slot_is_in_force(outcome: Outcome) -> None:
         last: dict[str, tuple[int, float]] = {}
         for full, reply in outcome.replies():
             sent = outcome.sent[full]
+            if sent.arm == arm and reply["stage"] == "applied" and sent.method == "ApplyConfig":
+                for mode, value in sent.params["items"][LIMIT].items():
+                    last[mode] = max(last.get(mode, (0, 0.0)), (reply["rev"], value))
             if sent.arm == arm and reply["stage"] == "applied" and "TwistLinear" in sent.method:
                 value = sent.params.get("twist_linear_soft_limit", 0.0) or reply["result"]["twist_linear_soft_limit"]
                 last[sent.params["control_mode"]] = max(
