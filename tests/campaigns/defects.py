@@ -16,6 +16,8 @@ from broker.accept.known_ids import KnownIds
 from broker.accept.rates import Rates
 from broker.clock import Clock
 from broker.link.mqtt5_connection import Connection
+from broker.plans.book import PlanBook
+from broker.plans.live import Live
 from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
@@ -161,6 +163,17 @@ def _return_nothing() -> None:
     setattr(stack, "cut", lambda overrides, rev, *_, honest=stack.cut: honest(overrides, rev))  # noqa: B010
 
 
+def _approval_unstored() -> None:
+    """Of a plan that a second person approved nothing more is stored."""
+    honest = PlanBook.put
+
+    def put(book: PlanBook, live: Live) -> None:
+        if not live.plan.progress.approved_by:
+            honest(book, live)
+
+    setattr(PlanBook, "put", put)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
@@ -176,6 +189,7 @@ DEFECTS: dict[str, Callable[[], None]] = {
     "forget_ids": _forget_ids,
     "owe_nothing": _owe_nothing,
     "return_nothing": _return_nothing,
+    "approval_unstored": _approval_unstored,
 }
 """Each breaks one rule, by name."""
 

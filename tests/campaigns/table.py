@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.campaigns import (
+    approvals,
     bits,
     clock,
     disk,
@@ -49,6 +50,9 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     ),
     "fleet": CampaignRow(
         "ends of overrides and batches under kills, lost MQTT servers, arms away", fleet.run, "return_nothing", 200, 6
+    ),
+    "approvals": CampaignRow(
+        "proposals of a second person under kills and lost MQTT servers", approvals.run, "approval_unstored", 200, 6
     ),
     "fuzz": CampaignRow(
         "packets of every malformed and illegal kind on both links", fuzz.run, "strict_reader", 1_000_000, 8_000
