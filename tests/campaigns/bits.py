@@ -19,7 +19,7 @@ from broker.store.store import FILE
 from devices.simulated.store import JOURNAL
 from tests.campaigns.defects import VARIABLE
 from tests.campaigns.figures import Figures
-from tests.campaigns.people import dice_of
+from tests.campaigns.people import Asked, dice_of
 from tests.campaigns.places import folders
 from tests.campaigns.stage import ITEM, METHOD, Stage
 from tests.mosquitto import ROOT
@@ -51,6 +51,9 @@ async def _fill(folder: Path, seed: float) -> Path:
         await user.call("r1", "ApplyRecipe", {"recipe": "weld", "version": 1})
         await user.call("@all", "DeleteRecipe", {"name": "weld"})
         await user.call("@all", "PutRecipe", {"name": "glue", "items": {"gravity_vector": {"z": -9.81}}})
+        for number in (0.2, 0.1):
+            fields = {"params": {"control_mode": _MODE, ITEM: number}, "valid_for_ms": 86_400_000}
+            await user.ask(Asked(f"{user.user}/{user.conn}/{user.new_id()}", "r1", METHOD, fields, []), PATIENCE_S)
         await user.call("r2", "SimFault", {"fault": "offline"})
         await stage.monitor.until(
             lambda told: told.topic == "state/r2/presence" and told.document["state"] == "offline"

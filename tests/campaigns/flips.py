@@ -144,6 +144,8 @@ class Judge:
             self._expect(getattr(loaded, name) >= getattr(true, name), f"{name} goes back")
         self._rows("item", true.items, loaded.items, held)
         self._rows("first value", true.firsts, loaded.firsts, held)
+        self._rows("ground", true.grounds, loaded.grounds, held)
+        self._rows("override", true.overrides, loaded.overrides, held)
         self._rows("open change", true.open_changes, loaded.open_changes, held)
         self._arms(loaded, held)
         self._told_or_same("handle", true.handles, loaded.handles, got)
