@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+HELD_S = 0.25
+"""What may begin at once is what fills in this time: more would be noticed by other requests."""
 LEAST_S = 0.001
 """The shortest wait: what is left of less may be an error of the sum alone."""
 
 
 @dataclass(slots=True)
 class Bucket:
-    """Holds as many rows as may begin in a second, and fills with as many a second."""
+    """Fills with so many rows a second, and holds those of a quarter of one."""
 
     rate: float
     level: float = 0.0
@@ -16,7 +18,7 @@ class Bucket:
 
     def fill(self, now_s: float) -> None:
         """Let the time since the last look count."""
-        self.level = min(self.rate, self.level + (now_s - self.at_s) * self.rate)
+        self.level = min(max(1.0, self.rate * HELD_S), self.level + (now_s - self.at_s) * self.rate)
         self.at_s = now_s
 
     def take(self) -> bool:
