@@ -16,6 +16,7 @@ TOPICS: tuple[tuple[str, str, str, str, str], ...] = (
     ("evt/<arm>/admin", "service → all", "1", "no", "who may change the arm, which arm it is, whom the rights refused"),
     ("evt/@all/{plan,recipe,settings}", "service → all", "1", "no", "what the fleet itself tells: arm `@all`, a `seq` of its own, `rev` 0"),
     ("state/<arm>/<document>", "service → all", "1", "yes", "`config`, `reported`, `mode`, `effective`, `presence`"),
+    ("state/@all/plan-<n>", "service → all", "1", "yes", "a rollout, a proposal, or a change of a group that outlived its reply; the newest 256"),
     ("state/@<group>/fleet", "service → all", "1", "yes", "the summary of a group; at most one in 2 s, at most 4 KiB"),
     ("meta/<name>", "service → all", "1", "yes", "`service`, `errors`, `asyncapi`, `groups`, `factsheet/<arm>`"),
     ("svc/<instance>", "service → all", "1", "yes", "whether the service is there; also its will"),

@@ -1,10 +1,18 @@
 """The AsyncAPI 3 document, and the JSON Schema of each method alone."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from broker.asyncapi.documents import items_schema, meta_schemas, service_schema, state_schemas, summary_schema
+from broker.asyncapi.documents import (
+    items_schema,
+    meta_schemas,
+    plan_schema,
+    service_schema,
+    state_schemas,
+    summary_schema,
+)
 from broker.asyncapi.envelopes import error_schemas, event_schema, reply_schema, request_schema
 from broker.asyncapi.examples import EXAMPLES
 from broker.asyncapi.messages import Catalogue
@@ -24,7 +32,7 @@ RECEIVED = ("deviceBirth", "deviceDeath", "deviceAck", "deviceReport")
 """Channels, beside that of requests, that the service listens to."""
 _PARAMETERS = {
     "user": "MQTT user name", "conn": "MQTT client id", "arm": "id of the arm", "method": "name of the method",
-    "group": "name of the group",
+    "group": "name of the group", "plan": "number of the plan",
     "leaf": "id of the request", "handle": "number of the handle", "event": "name of the event",
     "instance": "name of the service",
 }  # fmt: skip
@@ -155,6 +163,8 @@ def _retained(topics: Topics) -> dict[str, _Channel]:
     channels["stateFleet"] = (
         topics.summary("{group}"), "Retained: the summary of a group", {"document": summary_schema()}
     )  # fmt: skip
+    plan = topics.state(FLEET, "plan-{plan}")
+    channels["statePlan"] = (plan, "Retained: a change of many arms", {"document": plan_schema()})
     presence = {"document": service_schema()}
     channels["service"] = (topics.service("{instance}"), "Retained: presence of the service", presence)
     return channels
@@ -170,9 +180,12 @@ def _devices(topics: Topics) -> dict[str, _Channel]:
     }  # fmt: skip
 
 
+_FILLED_IN = re.compile(r"\{(\w+)\}")
+
+
 def _parameters(address: str) -> dict[str, Any]:
     """The levels of an address that are filled in."""
-    names = [level.lstrip("@")[1:-1] for level in address.split("/") if level.endswith("}")]
+    names = _FILLED_IN.findall(address)
     return {"parameters": {name: {"description": _PARAMETERS[name]} for name in names}} if names else {}
 
 

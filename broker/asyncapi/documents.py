@@ -87,7 +87,16 @@ def state_schemas(catalogue: Catalogue) -> dict[str, Schema]:
 def _config() -> dict[str, Schema]:
     """What a config document has of its own."""
     pending = record(
-        {"rev": whole(), "item": TEXT, "slot": TEXT, "since": TIME, "state": TEXT, "when": one_of("idle"), "why": TEXT},
+        {
+            "rev": whole(),
+            "item": TEXT,
+            "slot": TEXT,
+            "items": listed(TEXT),
+            "since": TIME,
+            "state": TEXT,
+            "when": one_of("idle"),
+            "why": TEXT,
+        },
         ("rev", "item", "since", "state"),
     )
     recipe = record(
@@ -126,6 +135,14 @@ def summary_schema() -> Schema:
         },
         (*NUMBERS, "authority", "recipes", "plans", "attention"),
     )  # fmt: skip
+
+
+def plan_schema() -> Schema:
+    """The document `state/@all/plan-<n>`."""
+    return {
+        "type": "object",
+        "required": ["arm", "svc", "epoch", "plan", "kind", "state", "target", "method", "counts"],
+    }
 
 
 def service_schema() -> Schema:

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ ADDRESSES = {
         f"state{name.capitalize()}": f"plant/cell/v1/state/{{arm}}/{name}"
         for name in ("presence", "config", "mode", "reported", "effective")
     },
+    "statePlan": "plant/cell/v1/state/@all/plan-{plan}",
     "stateFleet": "plant/cell/v1/state/@{group}/fleet",
     "metaService": "plant/cell/v1/meta/service",
     "metaErrors": "plant/cell/v1/meta/errors",
@@ -43,7 +45,7 @@ def test_the_asyncapi_document_has_the_address_and_the_parameters_of_every_chann
     assert {name: channel["address"] for name, channel in channels.items()} == ADDRESSES
     for name, channel in channels.items():
         assert {f"{{{parameter}}}" for parameter in channel.get("parameters", {})} == {
-            level.lstrip("@") for level in ADDRESSES[name].split("/") if level.endswith("}")
+            *re.findall(r"\{\w+\}", ADDRESSES[name])
         }
 
 

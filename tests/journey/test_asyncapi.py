@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from broker.asyncapi.examples import EXAMPLES
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
 from schema.events import FLEET_CLASSES
-from tests.journey.client import Client
+from tests.journey.client import Client, Received
 from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
 from tests.links import peer
@@ -88,6 +88,20 @@ def pattern(address: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "[^/]+", below) + r"\Z")
 
 
+def channels_of(messages: Iterable[Received]) -> set[str]:
+    """The channels of messages, each of which has to be as its channel says."""
+    channels = {name: (pattern(channel["address"]), channel) for name, channel in DOCUMENT["channels"].items()}
+    seen: set[str] = set()
+    for message in messages:
+        matching = [name for name, (topics, _) in channels.items() if topics.match(message.topic)]
+        if not message.payload or matching == ["reply"]:
+            continue
+        seen.add(matching[0])
+        for payload in channels[matching[0]][1]["messages"].values():
+            checked(payload["payload"], message.document)
+    return seen
+
+
 async def test_everything_that_is_published_is_as_its_channel_says(connect: ClientMaker, arm: str) -> None:
     monitor = await connect("evt/#", "state/#", "meta/#", "svc/#", "ntf/#")
     client = await connect()
@@ -102,17 +116,28 @@ async def test_everything_that_is_published_is_as_its_channel_says(connect: Clie
     await client.call(arm, "SetDesiredLinearTwist", {"linear": 0.1})
     last = (f"evt/{arm}/override", f"evt/{arm}/outcome", f"state/{arm}/effective", f"meta/factsheet/{arm}")
     taken = [await monitor.take_topic(topic) for topic in last]
-    channels = {name: (pattern(channel["address"]), channel) for name, channel in DOCUMENT["channels"].items()}
-    seen: set[str] = set()
-    for message in [*taken, *monitor.inbox]:
-        matching = [name for name, (topics, _) in channels.items() if topics.match(message.topic)]
-        if not message.payload or matching == ["reply"]:
-            continue
-        seen.add(matching[0])
-        for payload in channels[matching[0]][1]["messages"].values():
-            checked(payload["payload"], message.document)
+    seen = channels_of([*taken, *monitor.inbox])
     told = {name for name, operation in DOCUMENT["operations"].items() if operation["action"] == "send"}
-    assert told - seen == {"deviceCommand", *(f"{topic}Event" for topic in FLEET_CLASSES)}
+    assert told - seen == {"deviceCommand", "statePlan", *(f"{topic}Event" for topic in FLEET_CLASSES)}
+
+
+async def test_what_is_published_of_the_fleet_is_as_its_channel_says(
+    connect: ClientMaker, start_service: Callable[..., Any]
+) -> None:
+    arms = [{"id": arm, "adapter": "simulated", "model": "gen3_7dof", "groups": ["cell"]} for arm in ("r1", "r2")]
+    service = start_service(arm=arms)
+    monitor = await connect("evt/#", "state/#", "meta/#", to=service)
+    client = await connect(to=service)
+    await client.change("@all", "PutRecipe", {"name": "weld", "items": {"payload_information": {"payload_mass": 1}}})
+    await client.change("r2", "SimFault", {"fault": "offline"})
+    await monitor.document("state/r2/presence", lambda each: each["state"] == "offline")
+    await client.change("@cell", "ApplyRecipe", {"recipe": "weld"})
+    await client.change("r2", "SimFault", {"fault": "none"})
+    topics = ("evt/@all/recipe", "evt/@all/plan", "state/@cell/fleet")
+    taken = [await monitor.take_topic(topic) for topic in topics]
+    document = await monitor.take(lambda message: message.topic.startswith("state/@all/plan-"))
+    seen = channels_of([*taken, document, *monitor.inbox])
+    assert seen >= {"recipeEvent", "planEvent", "stateFleet", "statePlan", "metaGroups"}
 
 
 class Generated:
