@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.limit_files import LimitFiles
@@ -108,7 +109,7 @@ class Fleet:
         self._open[arm.id] = session
         session.adapter, session.model = adapter, arm.model
         state.adapter, state.model = arm.adapter, arm.model
-        state.methods = adapter.methods | SERVICE_METHODS
+        state.methods = with_ours(adapter.methods)
         state.resolution_rad, state.arm_items = adapter.resolution_rad, adapter.items
         state.activities = self._abouts[arm.adapter].activities
         state.sources, state.limits = self._files.sources(arm), None
@@ -119,7 +120,7 @@ class Fleet:
         """What counts without opening an arm anew: what the settings say of all arms, and how far each may go."""
         settings, state = self._settings, session.state
         state.groups = arm.groups
-        state.idle_modes = frozenset(ControlMode[name] for name in arm.idle_modes)
+        state.idle_modes = _modes(arm.idle_modes)
         state.ceiling = Authority(arm.authority or Authority.CONTROL)
         state.longest_hold_us = settings.locks.longest_us
         state.strict, state.queue_limit = settings.checks.strict, settings.arm_defaults.queue
@@ -144,6 +145,18 @@ class Fleet:
         """Close what the arms of adapters share, but of those that are used."""
         for name in self._fleets.keys() - set(used):
             self._fleets.pop(name).close()
+
+
+@lru_cache(maxsize=64)
+def with_ours(methods: frozenset[str]) -> frozenset[str]:
+    """The methods of an adapter and those of the service: one set for all arms that are alike."""
+    return methods | SERVICE_METHODS
+
+
+@lru_cache(maxsize=64)
+def _modes(names: tuple[str, ...]) -> frozenset[int]:
+    """Control modes by their names: one set for all arms that are alike."""
+    return frozenset(ControlMode[name] for name in names)
 
 
 def options_of(settings: Settings, arm: ArmSettings) -> dict[str, Setting]:

@@ -1,11 +1,12 @@
 """Which arm it is: what is known of one is adopted at first contact, and anew when somebody confirms another one."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 
 import structlog
 
 from broker.arms.arm_session import ArmSession, Found
+from broker.arms.fleet import with_ours
 from broker.blobs import pack, pack_description, shared
 from broker.publish.contents import NAMES
 from broker.publish.documents import Documents
@@ -19,7 +20,6 @@ from devices.adapter import Snapshot
 from handlers.items.config_items import held_by_service
 from handlers.items.held_items import INITIAL_ORDER, initial_value
 from handlers.methods.factory import has_no_reset
-from handlers.rpc_table import SERVICE_METHODS
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import SETTINGS_USER, with_joint_types
 from handlers.state.provenance import Setter, Stamp
@@ -110,7 +110,7 @@ class Adoption:
         return _unfit(session)
 
     def _keep(self, session: ArmSession, description: Description) -> None:
-        session.state.methods = _with_ours(session.adapter.methods)
+        session.state.methods = with_ours(session.adapter.methods)
         session.state.resolution_rad = session.adapter.resolution_rad
         session.serial = description.serial
         self.serials[description.serial] = session.arm
@@ -203,12 +203,6 @@ class Adoption:
         state.desired_rev[slot] = state.last_rev[slot] = state.rev
         state.reported_by[slot] = state.desired_by[slot] = setter
         self._ledger.put_slot(session, slot)
-
-
-@lru_cache(maxsize=64)
-def _with_ours(methods: frozenset[str]) -> frozenset[str]:
-    """The methods of an adapter and those of the service: one set for all arms that are alike."""
-    return methods | SERVICE_METHODS
 
 
 def _unfit(session: ArmSession) -> str:

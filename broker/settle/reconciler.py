@@ -185,23 +185,27 @@ class Reconciler:
         """Connect, describe, read everything, adopt or compare; whether the arm answered."""
         description: Description | None = None
         connect = connect or bool(session.state.held)
-        try:
-            async with self._contacts:
+        async with self._contacts:  # until it is taken over: what all arms told at once would be much
+            try:
                 if connect:
                     session.told_ready, session.told_activity = True, Activity.UNKNOWN
                     description = await session.adapter.connect()
                 snapshot = await session.adapter.read_all()
-        except ArmError as error:
-            session.failures += 1
-            if session.failures == 1:
-                log.warning("arm_not_reached", arm=session.arm, why=str(error))
-            if not session.met or session.state.online:
-                self._set_presence(session, online=False, ready=False)
-            self._meet(session)
-            return False
-        async with self.slices:
-            self._take(session, description, snapshot)
+            except ArmError as error:
+                self._not_reached(session, error)
+                return False
+            async with self.slices:
+                self._take(session, description, snapshot)
         return True
+
+    def _not_reached(self, session: ArmSession, error: ArmError) -> None:
+        """An arm did not answer."""
+        session.failures += 1
+        if session.failures == 1:
+            log.warning("arm_not_reached", arm=session.arm, why=str(error))
+        if not session.met or session.state.online:
+            self._set_presence(session, online=False, ready=False)
+        self._meet(session)
 
     def _take(self, session: ArmSession, description: Description | None, snapshot: Snapshot) -> None:
         """The arm answered: keep what it is and what it holds, unless it is another one than before."""
