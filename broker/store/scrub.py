@@ -14,7 +14,7 @@ from broker.store.audit import check_audit, read_head
 from broker.store.errors import StoreError, store_error
 from broker.store.rows import Damage
 from broker.store.schema import connect_reader
-from broker.store.seals import Seal, Values, agrees, all_rows, meant, selected
+from broker.store.seals import Seal, Values, agrees, each_row, meant, selected
 from broker.store.structure import check_structure, check_tables, mend_indexes
 from broker.store.tables import SEALS
 
@@ -70,8 +70,9 @@ def check_at_start(connection: sqlite3.Connection, path: Path, whole_bytes: int 
     return found
 
 
-def _rows(connection: sqlite3.Connection, seal: Seal) -> list[Values]:
-    return all_rows(connection, f"SELECT {selected(seal)} FROM {seal.table}")
+def _rows(connection: sqlite3.Connection, seal: Seal) -> Iterator[Values]:
+    """All rows of a table, one by one: of 10,000 arms they are more than all else that is kept of these."""
+    return each_row(connection, f"SELECT {selected(seal)} FROM {seal.table}")
 
 
 def _survey(connection: sqlite3.Connection, between: tuple[int, int], found: Surveyed) -> None:
@@ -80,7 +81,7 @@ def _survey(connection: sqlite3.Connection, between: tuple[int, int], found: Sur
     No few bits that differ make an open change a settled one.
     """
     query = f"SELECT {job.SELECT} FROM job NOT INDEXED WHERE n > ? AND n <= ?"
-    for values in all_rows(connection, query, between):
+    for values in each_row(connection, query, between):
         row = job.Job(values)
         if row.whole:
             continue
