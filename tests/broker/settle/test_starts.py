@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from broker.settle.starts import AT_ONCE, Starts
+from broker.store.pace import Pace
 from tests.virtual_plant import Plant, play
 
 SET, ITEM = "SetTwistLinearSoftLimit", "twist_linear_soft_limit"
@@ -111,10 +112,20 @@ def value(limit: float) -> dict[str, Any]:
     return {"control_mode": "CARTESIAN_JOYSTICK", ITEM: limit}
 
 
+class Slow(Pace):
+    """A disk that is slow: every commit is the thread's."""
+
+    @property
+    def quick(self) -> bool:
+        """Never."""
+        return False
+
+
 @asynccontextmanager
 async def one_commit(plant: Plant) -> AsyncIterator[None]:
     """What is accepted in the block is committed together: a commit before it lasts as long."""
     gate = threading.Event()
+    plant.store._pace = Slow()
     plant.store._writer._thread.submit(gate.wait)
     try:
         await accepted(plant, "c", plant.send("other", "SetGravityVector", {"z": -9.8}, user="c"))
