@@ -17,6 +17,7 @@ from handlers.items.direction import Direction, is_loosening
 from handlers.items.settling import Ending, equal, same
 from handlers.items.verbs import check_presence
 from handlers.methods.factory import step_of
+from handlers.state.provenance import NOBODY
 from schema.arms import Verb
 from schema.errors import BrokerError
 from schema.messages import Message
@@ -212,6 +213,8 @@ class Batches:
         if held_by_service(state, slot[0]) or job.resumed:
             return True
         if step.wanted is not None and equal(slot[0], step.wanted, state.reported[slot], state.resolution_rad):
+            if state.desired_rev.get(slot) == job.rev:  # nobody could name it before
+                state.desired[slot], state.desired_by[slot] = state.reported[slot], state.reported_by.get(slot, NOBODY)
             self._endings.close(session, step, UNCHANGED)
             return False
         try:

@@ -298,3 +298,16 @@ def test_an_earlier_wish_counts_again_when_it_expires_in_the_queue(tmp_path: Pat
         assert (await plant.reply(first))["stage"] == "applied"
 
     play(tmp_path, scenario)
+
+
+def test_the_second_of_two_leaves_what_is_desired_as_it_is_reported(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await change_much(plant)
+        await plant.fault("r1", "delay", delay_ms=50)
+        first, second = plant.send("r1", "RestoreFactory", {}), plant.send("r1", "RestoreFactory", {})
+        for request in (first, second):
+            assert (await plant.reply(request))["ok"]
+        state = plant.session().state
+        assert state.desired == state.reported
+
+    play(tmp_path, scenario)
