@@ -17,6 +17,8 @@ class Checker:
         self.touched: set[str] = set()
         """Modes that another writer changed while no override was live."""
         self.ended = 0
+        self.twice: list[tuple[str, int]] = []
+        """Overrides whose end was told of a mode more than once."""
         self._since: dict[str, int] = {}
         """The revision that each ground is of."""
         self._over: dict[tuple[str, int], str] = {}
@@ -56,6 +58,8 @@ class Checker:
         self.ended += 1
         for path in event["details"]["paths"]:
             mode, rev = path.partition("/")[2], event["rev"]
+            if (mode, rev) in self._over:
+                self.twice.append((mode, rev))
             self._over[mode, rev] = event["cause"]
             given = self.live[mode].pop(rev, None)
             if event["cause"] == "kept" and given is not None:

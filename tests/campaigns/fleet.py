@@ -103,6 +103,7 @@ async def _judge(stage: Stage, figures: Figures) -> None:
         )
         for event in events:
             checker.take(event)
+        figures.expect(not checker.twice, f"{arm}: ends that were told twice: {checker.twice}")
         figures.count("overrides ended", checker.ended)
         for mode in MODES:
             bound, has = checker.in_force(mode), last.get((arm, mode), FIRST)
