@@ -53,13 +53,14 @@ class PlanBook:
 
     # ------------------------------------------------------------------ plans
 
-    def check_room(self, kind: PlanKind) -> None:
-        """Refuse one more plan than may be live.
+    def check_room(self, kind: PlanKind, *, dry: bool = False) -> None:
+        """Refuse one more plan than may be live, and one more dry run than may be looked at.
 
         Raises:
             BrokerError: busy.
         """
-        live = [one.plan.asked.kind for one in self.plans.values() if one.plan.live and not one.plan.waits]
+        plans = [one.plan for one in self.plans.values() if one.plan.live and one.dry is dry]
+        live = [plan.asked.kind for plan in plans if not plan.waits]
         if len(live) >= LIVE_MOST:
             raise BrokerError("busy", f"{LIVE_MOST} plans are live, the most there may be. Nothing was changed.")
         if kind is PlanKind.ROLLOUT and live.count(PlanKind.ROLLOUT) >= ROLLOUTS_MOST:

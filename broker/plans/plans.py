@@ -126,6 +126,7 @@ class Plans:
         Raises:
             BrokerError: busy.
         """
+        self.book.check_room(asked.kind, dry=row is None)
         if row is None:
             self._dry -= 1
             live = live_of(Plan(0, 0, asked, Progress()))
@@ -133,7 +134,6 @@ class Plans:
             self.book.plans[self._dry] = live
             self.driver.wake()
             return
-        self.book.check_room(asked.kind)
         live = self._add(asked, asker, row)
         self.answers.begin(live)
         self.driver.wake()

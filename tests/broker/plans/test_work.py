@@ -351,3 +351,23 @@ def test_more_than_100_arms_show_what_is_not_done(tmp_path: Path) -> None:
         assert (len(page["rows"]), page["more"]) == (300, False)
 
     play(tmp_path, scenario, arms=MANY)
+
+
+def test_64_plans_are_live_at_most_and_the_last_of_them_wins_everywhere(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        limits = [0.1 + number / 1_000 for number in range(70)]
+        ids = [plant.send("@all", SET, twist(one), wait="stored", group={"parallel": 1}) for one in limits]
+        replies = [await plant.reply(one) for one in ids]
+        assert [reply["ok"] for reply in replies] == [True] * 64 + [False] * 6
+        assert {(reply["error"]["kind"], reply["error"]["retry"]) for reply in replies[64:]} == {("busy", "same_id")}
+        assert (await plant.call("@all", SET, twist(0.2), dry_run=True))["stage"] == "checked"
+        dry = [plant.send("@all", SET, twist(one), dry_run=True) for one in limits]
+        looked_at = [await plant.reply(one) for one in dry]
+        assert {reply["error"]["kind"] for reply in looked_at if not reply["ok"]} <= {"busy"}
+        await plant.turn(60.0)
+        assert plant.service._stage_1.plans.book.plans == {}
+        assert plant.service._stage_1.plans.newest.since is None
+        found = {round(getattr(plant.session(arm).state.reported[(TWIST, 2)], TWIST), 3) for arm in MANY[:20]}
+        assert found == {0.163}
+
+    play(tmp_path, scenario, arms=MANY[:20], sim={"faults": True, "latency_ms": 20})
