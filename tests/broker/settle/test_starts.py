@@ -126,6 +126,7 @@ async def one_commit(plant: Plant) -> AsyncIterator[None]:
     """What is accepted in the block is committed together: a commit before it lasts as long."""
     gate = threading.Event()
     plant.store._pace = Slow()
+    await plant.committed()
     plant.store._writer._thread.submit(gate.wait)
     try:
         await accepted(plant, "c", plant.send("other", "SetGravityVector", {"z": -9.8}, user="c"))
