@@ -18,7 +18,7 @@ from broker.accept.fan_out import FanOut
 from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.group_requests import GroupRequests, asked_of
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
-from broker.accept.options import check_options
+from broker.accept.options import EXTEND, check_options
 from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
 from broker.accept.waiting import check_waiting
@@ -192,7 +192,7 @@ class Acceptor:
         asked = arrival.envelope
         if (
             asked.unit or asked.ttl_ms or asked.valid_for_ms or asked.when
-            or asked.until_us is not None or asked.group is not None
+            or asked.until_us is not None or asked.group is not None or rpc.name == EXTEND
         ):  # fmt: skip
             check_options(arrival, rpc, self._users)
         request = request_of(arrival, self._settings)

@@ -13,6 +13,10 @@ from schema.features import FEATURES
 ROLLOUT = "Rollout"
 
 
+EXTEND = "ExtendOverride"
+"""The method whose params may name an end as a time."""
+
+
 def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = False) -> None:
     """Refuse options that the method does not take, or this version does not serve, and a unit that is not its own.
 
@@ -27,6 +31,8 @@ def check_options(arrival: Arrival, rpc: Rpc, users: Users, *, of_group: bool = 
         _check_taken(rpc, Option.END, name)
         _check_end(arrival, users)
         _check_served(name, "override")
+    if rpc.name == EXTEND and isinstance(arrival.params, dict) and "until" in arrival.params:
+        _check_clock("params.until", arrival, users)
     if envelope.when is When.IDLE:
         _check_taken(rpc, Option.IDLE, "when")
         _check_served("when", "idle")
@@ -65,12 +71,17 @@ def _check_end(arrival: Arrival, users: Users) -> None:
         return
     if envelope.valid_for_ms is not None:
         raise BrokerError("bad_request_field", f"until, valid_for_ms: one of them names the end. {NOTHING_CHANGED}")
-    user = arrival.topic.user
-    if not users.has_clock(user):
-        text = f"until: {user} has no clock, by the settings; valid_for_ms says it without. {NOTHING_CHANGED}"
-        raise BrokerError("bad_request_field", text)
+    _check_clock("until", arrival, users)
     low, high = VALID_FOR_MS
     ahead_ms = (until_us - arrival.at_us) / 1_000
     if not low <= ahead_ms <= high:
         text = f"until: {ahead_ms / 1_000:.3f} s ahead, it has to be 1 s to {high // 86_400_000} d. {NOTHING_CHANGED}"
+        raise BrokerError("bad_request_field", text)
+
+
+def _check_clock(name: str, arrival: Arrival, users: Users) -> None:
+    """Refuse an end as a time of a client that has no clock."""
+    user = arrival.topic.user
+    if not users.has_clock(user):
+        text = f"{name}: {user} has no clock, by the settings; valid_for_ms says it without. {NOTHING_CHANGED}"
         raise BrokerError("bad_request_field", text)

@@ -52,3 +52,15 @@ def test_options_that_do_not_exist_or_do_not_fit() -> None:
         assert caught.value.kind == kind
     with pytest.raises(BrokerError, match=r"^until: plc has no clock"):
         check_options(arrival(user="plc", until_us=NOW_US + 2_000_000), twist, USERS)
+
+
+def test_who_has_no_clock_extends_an_override_by_a_period_alone() -> None:
+    extend = RPC_TABLE["ExtendOverride"]
+    for params, user in (({"rev": 3, "valid_for_ms": 1_000}, "plc"), ({"rev": 3, "until": "2026-12-01T22:00Z"}, "u")):
+        one = arrival("ExtendOverride", user=user)
+        one.params = dict(params)
+        check_options(one, extend, USERS)
+    one = arrival("ExtendOverride", user="plc")
+    one.params = {"rev": 3, "until": "2026-12-01T22:00:00Z"}
+    with pytest.raises(BrokerError, match=r"^params\.until: plc has no clock"):
+        check_options(one, extend, USERS)
