@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -135,8 +136,15 @@ class Plans:
             self.driver.wake()
             return
         live = self._add(asked, asker, row)
+        live.ahead.clear()
+        self._ledger.store.batch.on_commit(partial(self._begin, live))
         self.answers.begin(live)
-        self.driver.wake()
+
+    def _begin(self, live: Live) -> None:
+        """A plan is committed: its rows are looked at."""
+        if live.plan.state is PlanState.CHECKING:
+            live.ahead = deque(live.plan.asked.arms)
+            self.driver.wake()
 
     def _add(self, asked: Asked, asker: Asker, row: RequestRow) -> Live:
         """A new plan, stored with its request."""
