@@ -23,6 +23,8 @@ _LONGEST_QUOTE = 64
 _CORRELATION_AS_ID = range(16, 33)
 """Lengths of Correlation Data that serve as an id."""
 _fingerprint_encoder = msgspec.msgpack.Encoder(order="deterministic")
+_large_encoder = msgspec.json.Encoder(order="deterministic")
+"""As the above, for integers of more than 64 bits."""
 
 
 @dataclass(slots=True)
@@ -88,7 +90,10 @@ class Arrival:
             kept: tuple[object, ...] = (self.params, envelope.if_rev, envelope.valid_for_ms or 0)
             if envelope.until_us is not None or envelope.when or envelope.group is not None:
                 kept = (*kept, envelope.until_us, envelope.when, envelope.group)
-            content = _fingerprint_encoder.encode(kept)
+            try:
+                content = _fingerprint_encoder.encode(kept)
+            except OverflowError:
+                content = _large_encoder.encode(kept)
         asked = self.message.topic if self.topic.cut else f"{self.topic.arm}/{self.topic.method}/"
         return blake2b(asked.encode() + content, digest_size=16).digest()
 

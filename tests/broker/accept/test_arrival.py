@@ -48,6 +48,14 @@ def test_a_fingerprint_is_of_the_content_in_every_codec() -> None:
     assert len({other.fingerprint() for other in others} | prints) == 4
 
 
+def test_integers_of_any_length_have_a_fingerprint() -> None:
+    def of(number: int) -> bytes:
+        return arrival(request(method="ApplyConfig", params={"items": number}), method="ApplyConfig").fingerprint()
+
+    assert of(2**64) == of(2**64)
+    assert len({of(2**64), of(2**64 + 1), of(-(2**63) - 1), of(7)}) == 4
+
+
 def test_the_order_of_keys_makes_no_other_request() -> None:
     one = arrival(b'{"id":"1","params":{"fault":"hang","for_ms":5}}', "SimFault")
     two = arrival(b'{"params":{"for_ms":5,"fault":"hang"},"id":"1"}', "SimFault")

@@ -61,3 +61,13 @@ def test_long_names_are_cut_wherever_they_are_kept_or_shown_and_stay_different_r
         assert max(map(len, audited(plant.store._connection))) < 1_000
 
     play(tmp_path, scenario)
+
+
+def test_integers_of_more_than_64_bits_are_refused_and_remembered(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        for arm, method, params in (("r1", "ApplyConfig", {"items": 2**64}), ("@all", "PutRecipe", {"name": -(2**64)})):
+            first = await plant.call(arm, method, params, id=method)
+            assert first["error"]["kind"] == "malformed"
+            assert (await plant.call(arm, method, params, id=method))["duplicate"]
+
+    play(tmp_path, scenario)
