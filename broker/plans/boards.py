@@ -1,5 +1,6 @@
 """The retained documents of plans: `state/@all/plan-<n>`, at most one a second of each, the newest 256."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,21 +26,29 @@ class Boards:
     def __init__(self, ledger: Ledger, timers: Timers, topics: Topics, instance: str, known: str) -> None:
         self._ledger, self._timers, self._topics, self._instance = ledger, timers, topics, instance
         self._shown: list[int] = msgspec.json.decode(known or "[]", type=list[int])
-        self._due: set[int] = set()
+        self._due: dict[int, Live] = {}
         self._sent: dict[int, float] = {}
 
     def mark(self, live: Live) -> None:
         """A plan, or a row of it, changed."""
         n = live.plan.n
-        if live.dry or not live.plan.progress.shown or n in self._due:
+        if live.dry or not live.plan.progress.shown:
+            return
+        waits = n in self._due
+        self._due[n] = live  # one that ended and begins again is another object
+        if waits:
             return
         now_s = self._ledger.clock.monotonic()
-        self._due.add(n)
-        self._timers.put(max(0.0, self._sent.get(n, -GAP_S) + GAP_S - now_s), self._send, live)
+        self._timers.put(max(0.0, self._sent.get(n, -GAP_S) + GAP_S - now_s), self._send, n)
 
-    def _send(self, live: Live) -> None:
-        n = live.plan.n
-        self._due.discard(n)
+    def catch_up(self, lately: Callable[[int], Live | None]) -> None:
+        """Publish again what the last run may have owed: the documents of plans that moved shortly before its end."""
+        for n in self._shown:
+            if (live := lately(n)) is not None:
+                self.mark(live)
+
+    def _send(self, n: int) -> None:
+        live = self._due.pop(n)
         if n not in self._shown:
             if self._shown and n < self._shown[0] and len(self._shown) >= SHOWN_MOST:
                 return

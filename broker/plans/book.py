@@ -11,6 +11,7 @@ from broker.plans.live import Live
 from broker.plans.newest import Newest
 from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
+from broker.store.errors import RowDamagedError
 from broker.store.rows import PlanArmRow, PlanRow
 from handlers.plans.plan import Asked, Plan, Progress
 from handlers.plans.rows import Row, RowState
@@ -117,6 +118,14 @@ class PlanBook:
         if row is None:
             raise BrokerError("unknown_plan", f"params.plan: there is no plan {n}, or it is kept no longer")
         return restored(row, self._ledger.store.plan_arms(n))
+
+    def moved_since(self, n: int, since_us: int) -> Live | None:
+        """A kept plan that came to its state at this time or later; None: another, or one that cannot be read."""
+        try:
+            row = self._ledger.store.plan(n)
+            return self.find(n) if row is not None and _progress(row.progress).since_us >= since_us else None
+        except (msgspec.MsgspecError, KeyError, BrokerError, RowDamagedError):
+            return None
 
     # ------------------------------------------------------------------ moves
 

@@ -42,6 +42,8 @@ from schema.errors import BrokerError
 
 log = structlog.get_logger()
 
+CATCH_UP_US = 60_000_000
+"""How long before the end of a run a plan moved whose document may not have been published."""
 FORGOTTEN_US = 7 * DAY_US
 """A plan that is paused for so long ends."""
 
@@ -117,6 +119,7 @@ class Plans:
             if live.plan.asked.kind is PlanKind.ROLLOUT and live.plan.live:
                 self.rollouts.go_on(live, down_long=down_us > max_age_us)
                 self._changed(live)
+        self.boards.catch_up(lambda n: self.book.moved_since(n, loaded.last_time_us - CATCH_UP_US))
         self.driver.wake()
 
     # ------------------------------------------------------------------ requests

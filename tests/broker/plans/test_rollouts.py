@@ -252,3 +252,33 @@ def test_ruling_31_a_rollout_goes_on_after_a_restart_its_soak_anew(tmp_path: Pat
             assert (plan["outcome"], counts(plan)) == ("done", {"applied": 10})
 
     run(whole)
+
+
+def test_a_document_that_a_kill_kept_from_being_published_follows_after_the_start(tmp_path: Path) -> None:
+    async def whole() -> None:
+        rolled = {"method": SET, "params": twist(0.2), "on_failure": "pause", "soak_ms": 600_000}
+        async with Plant(tmp_path / "a", ARMS) as plant:
+            await plant.call("@all", "Rollout", rolled)
+            await plant.turn(5.0)
+            await steer(plant, 1, "pause")
+            await plant.document("state/@all/plan-1", lambda each: each["state"] == "paused")
+            await steer(plant, 1, "abort")
+            await plant.committed()
+            left = plant.copy(tmp_path / "b")
+            shown = [each.document["state"] for each in plant.link.published if each.topic == "state/@all/plan-1"]
+            assert shown[-1] == "paused"
+        async with Plant(left, ARMS, start_us=START_US + 30_000_000) as plant:
+            document = await plant.document("state/@all/plan-1", lambda _: True)
+            assert (document["state"], document["outcome"]) == ("ended", "aborted")
+            await plant.turn(5.0)
+            left = plant.copy(tmp_path / "c")
+        async with Plant(left, ARMS, start_us=START_US + 300_000_000) as plant:
+            await plant.turn(5.0)
+            await plant.call("r11", SET, twist(0.1))
+            await plant.turn(5.0)
+            left = plant.copy(tmp_path / "d")
+        async with Plant(left, ARMS, start_us=START_US + 600_000_000) as plant:
+            await plant.turn(5.0)
+            assert not [each for each in plant.link.published if each.topic == "state/@all/plan-1"]
+
+    run(whole)
