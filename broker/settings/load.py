@@ -97,6 +97,10 @@ def decoded(path: Path, text: str) -> dict[str, Any]:
             raise SettingsError(f"{path}: {error}") from error
         line = int(found["line"]) if found["line"] else text.count("\n") + 1
         raise SettingsError(f"{path}:{line}: {found['text']}") from error
+    except RecursionError:
+        raise SettingsError(f"{path}: nested too deep") from None
+    except ValueError:
+        raise SettingsError(f"{path}: an integer has too many digits") from None
 
 
 def look_at(path: Path, environment: Mapping[str, str] | None = None) -> Read:

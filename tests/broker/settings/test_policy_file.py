@@ -236,3 +236,14 @@ def test_groups_of_settings() -> None:
     assert groups_of(settings("")) == {"all": ("r12",)}
     arms = [{"id": arm, "model": "gen3_7dof", "groups": groups} for arm, groups in (("r1", ["a"]), ("r2", ["a", "b"]))]
     assert groups_of(from_document({"arm": arms})) == {"a": ("r1", "r2"), "b": ("r2",), "all": ("r1", "r2")}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a = " + "[" * 2000 + "]" * 2000, "nested too deep"), (f"a = {'9' * 5000}", "an integer has too many digits")],
+)
+def test_what_the_parser_gives_up_on_is_a_fault_of_the_file(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "hostile.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=rf"hostile\.toml: {expected}"):
+        read_policy(file)
