@@ -135,7 +135,7 @@ class Service:
     def _reading(self) -> Reading:
         parts = Watched(
             self._settings, self.sessions, self._ledger, self._replies, self._stage_1.turnstile, self._presence,
-            self._link, self._bus, self._clock.now_us(),
+            self._link, self._bus, self._clock.now_us(), self._stage_1.plans.book.states,
         )  # fmt: skip
         self._presence.before_beat = (reading := Reading(parts)).count_arms
         self._presence.identity.metrics = reading.summary

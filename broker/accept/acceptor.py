@@ -297,7 +297,7 @@ class Acceptor:
         arrival.address(self._topics)  # may add its own warning
         session = self._sessions.get(arrival.topic.arm)
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
-        if arrival.topic.arm.startswith("@"):
+        if arrival.topic.arm.startswith("@") and arrival.topic.arm[1:] in self.groups.groups:
             counters = self._fleet_events.counters
         topic, warnings = arrival.topic, tuple(arrival.warnings)
         return refusal(error, counters, arrival.shown_id, topic.arm, topic.method, arrival.at_us, warnings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from broker.arms.arm_session import ArmSession
 from broker.publish.contents import presence_word
 from handlers.items.settling import agrees
+from handlers.overrides.documents import overdue
 
 SLICE = 100
 """Arms that are looked at without a pause."""
@@ -24,6 +25,8 @@ class Count:
     doing: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     drifted: int = 0
+    overrides: int = 0
+    overdue: int = 0
     longest_queue: int = 0
     unpublished: int = 0
     oldest_us: int = 0
@@ -64,6 +67,9 @@ class Census:
         drifted = before[1] if before is not None and before[0] == seen else has_drifted(session)
         self._drifted[session.arm] = seen, drifted
         count.drifted += drifted
+        if state.overrides is not None:
+            count.overrides += len(state.overrides.live)
+            count.overdue += overdue(state)
         if state.unsettled:
             self._look_at_changes(session, count)
 

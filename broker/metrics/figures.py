@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from broker.accept.turnstile import Turnstile
@@ -37,6 +38,7 @@ class Parts(NamedTuple):
     link: MqttLink
     bus: MqttDeviceBus
     since_us: int
+    plan_states: Callable[[], Iterable[str]]
 
 
 class Reading:
@@ -109,6 +111,10 @@ class Reading:
                 yield "arms", (presence, authority), count.arms[presence, authority]
         yield from (("arms_online", (doing,), count.doing[doing]) for doing in LABEL_VALUES["activity"])
         yield "arms_drifted", _NO_LABELS, count.drifted
+        yield "overrides", _NO_LABELS, count.overrides
+        yield "overrides_overdue", _NO_LABELS, count.overdue
+        plans = Counter(self._parts.plan_states())
+        yield from (("plans", (state,), plans[state]) for state in LABEL_VALUES["plan_state"])
         yield from (("changes", (state,), count.changes[state]) for state in LABEL_VALUES["state"])
         age_us = max(0, now_us - count.oldest_us) if count.oldest_us else 0
         yield "oldest_unsettled_seconds", _NO_LABELS, age_us / 1e6

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from broker.counters import COUNTERS
 from broker.histogram import Counted
 from broker.record.traffic import SHOWN_AFTER, SHOWN_MOST, STAGES
+from handlers.plans.states import PlanState
 from schema.arms import Activity
 
 PREFIX = "armbroker_"
@@ -70,6 +71,9 @@ _ROWS = (
     Metric("arms", GAUGE, "", ("presence", "authority"), "Arms by presence and authority"),
     Metric("arms_online", GAUGE, "", ("activity",), "Arms that are online by what they do, as far as their adapters tell"),
     Metric("arms_drifted", GAUGE, "", _NONE, "Arms that report something else than is desired, while no change of it is under way"),
+    Metric("overrides", GAUGE, "", _NONE, "Changes with an end that are in force, or wait below others"),
+    Metric("overrides_overdue", GAUGE, "", _NONE, "Changes whose end the arm did not take, or may not be given: a value that was to be tightened is still there"),
+    Metric("plans", GAUGE, "", ("plan_state",), "Changes of groups, rollouts and proposals of which something may still become"),
     # the store
     Metric("commit_seconds", HISTOGRAM, "seconds", _NONE, "Commits to the disk, from hand-over to return"),
     Metric("store_bytes", GAUGE, "bytes", ("file",), "Sizes of the store's file (database) and of its write-ahead log (wal)"),
@@ -112,6 +116,7 @@ LABEL_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "stage": STAGES,
     "what": tuple(COUNTERS),
     "state": ("queued", "pending", "held"),
+    "plan_state": tuple(state for state in PlanState if state is not PlanState.ENDED),
     "presence": ("online", "offline", "held", "unknown"),
     "authority": ("observe", "advise", "control"),
     "activity": tuple(Activity),

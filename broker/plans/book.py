@@ -54,6 +54,10 @@ class PlanBook:
 
     # ------------------------------------------------------------------ plans
 
+    def states(self) -> list[str]:
+        """The states of the plans of which something may still become."""
+        return [live.plan.state for live in self.plans.values()]
+
     def check_room(self, kind: PlanKind, *, dry: bool = False) -> None:
         """Refuse one more plan than may be live, and one more dry run than may be looked at.
 

@@ -8,17 +8,13 @@ from typing import Any, NamedTuple
 
 from handlers.compare.drift import drift_of
 from handlers.fleet.facts import Seen, differs, ready, recipe
+from handlers.overrides.documents import overdue
 from schema.arms import Activity, Authority
 from schema.codecs.times import format_time
 
 ATTENTION_MOST = PLANS_MOST = 16
 RECIPES_MOST = 8
 """Arms that need attention, plans, and recipes that most arms have, that a summary names at most."""
-
-
-def _overdue(seen: Seen) -> int:
-    overrides = seen.state.overrides
-    return 0 if overrides is None else sum(1 for one in overrides.returning if one.tries)
 
 
 NUMBERS: Mapping[str, Callable[[Seen], int]] = MappingProxyType({
@@ -32,7 +28,7 @@ NUMBERS: Mapping[str, Callable[[Seen], int]] = MappingProxyType({
     "held_changes": lambda seen: seen.held_changes,
     "differs": differs,
     "overrides": lambda seen: 0 if seen.state.overrides is None else len(seen.state.overrides.live),
-    "overdue": _overdue,
+    "overdue": lambda seen: overdue(seen.state),
     "recipe_drift": lambda seen: bool(drift_of(seen.state)),
 })  # fmt: skip
 """What is counted of each arm, and added up in its groups."""

@@ -13,6 +13,7 @@ from schema.items import ITEMS, slot_path
 from schema.messages import Message
 
 Document = dict[str, Any]
+OVERDUE = "overdue"
 
 
 def override_details(overrides: Overrides, override: Override) -> Document:
@@ -37,6 +38,12 @@ def override_documents(state: ArmState, now_us: int) -> list[Document]:
     return sorted(live + owing, key=lambda document: int(document["rev"]))
 
 
+def overdue(state: ArmState) -> int:
+    """How many overrides of an arm are over, and what they gave is still there although it was to be tightened."""
+    overrides = state.overrides
+    return 0 if overrides is None else sum(_owing(state, one) == OVERDUE for one in overrides.returning)
+
+
 def _state_of(overrides: Overrides, override: Override) -> str:
     covered = all(overrides.newest(slot) is not override for slot in override.values)
     return "covered" if covered else "live"
@@ -46,7 +53,7 @@ def _owing(state: ArmState, override: Override) -> str:
     """`overdue` where a write failed, or nothing may be written."""
     observed = state.authority is not Authority.CONTROL
     barred = observed and any(goes_first(state, slot, override.values[slot]) for slot in override.owed)
-    return "overdue" if override.tries or barred else "returning"
+    return OVERDUE if override.tries or barred else "returning"
 
 
 def _document(

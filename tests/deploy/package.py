@@ -14,7 +14,7 @@ from tests.mosquitto import ROOT
 
 LATER = "99.0.0"
 _SCHEMA = "lib/python3*/site-packages/broker/store/schema.py"
-_MIGRATIONS = re.compile(r"^(MIGRATIONS: .* = \(.*)\)$", re.MULTILINE)
+_MIGRATIONS = re.compile(r"^(MIGRATIONS: .*? = \(.*?),?\s*\)(?=  # fmt|$)", re.MULTILINE | re.DOTALL)
 
 
 def version() -> str:

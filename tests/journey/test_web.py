@@ -239,7 +239,7 @@ async def test_groups_and_plans_are_shown_beside_the_arms(
         assert await page.eval(CONTRAST) == {}
         for topic in (group_topic, plan_topic):
             await ann.publish(topic, b"", retain=True)
-        await page.until("!document.querySelector('.plan, .group')")
+        await page.until("!document.querySelector('.plan, #group-cell-4')")
         await page.key("g")
         await page.until("document.getElementById('side').hidden")
         assert page.faults == []

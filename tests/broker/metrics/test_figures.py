@@ -142,6 +142,23 @@ async def clock_ahead(plant: Plant) -> None:
     await plant.turn(1.0)
 
 
+async def for_a_time(plant: Plant) -> None:
+    await plant.call("r1", SET, twist(0.2), valid_for_ms=60_000)
+
+
+async def overdue_end(plant: Plant) -> None:
+    await plant.call("r1", SET, twist(0.2))
+    await plant.call("r1", SET, twist(0.4), valid_for_ms=5_000)
+    await plant.call("r1", "SetAuthority", {"authority": "observe", "reason": "a look"})
+    await plant.turn(20.0)
+
+
+async def proposed(plant: Plant) -> None:
+    params = {"method": SET, "params": twist(0.2), "on_failure": "pause", "soak_ms": 3_600_000}
+    await plant.call("@all", "Rollout", params)
+    await plant.turn(1.0)
+
+
 async def disk_full(plant: Plant) -> None:
     plant.store.reserve._full, plant.store.reserve._looked_s = True, float("inf")
     await plant.turn()
@@ -163,6 +180,9 @@ HAPPENINGS: dict[str, tuple[Happening, Labels, float]] = {
     "arms": (offline, ("offline", "control"), 1),
     "arms_online": (faulty, ("fault",), 1),
     "arms_drifted": (foreign, (), 1),
+    "overrides": (for_a_time, (), 1),
+    "overrides_overdue": (overdue_end, (), 1),
+    "plans": (proposed, ("running",), 1),
     "commit_seconds": (change, (), 1),
     "store_bytes": (change, ("wal",), 1),
     "store_full": (disk_full, (), 1),

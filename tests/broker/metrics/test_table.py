@@ -14,6 +14,7 @@ NAMES = {
     "info", "ready", "start_time_seconds", "epoch", "requests_total", "refusals_total", "incidents_total",
     "requests_waiting", "requests_waiting_bytes", "replies_owed", "users_held", "stage_seconds", "changes",
     "oldest_unsettled_seconds", "arm_queue_longest", "arms", "arms_online", "arms_drifted", "commit_seconds",
+    "overrides", "overrides_overdue", "plans",
     "store_bytes", "store_free_bytes", "store_full", "outbox_publications", "outbox_lag_seconds",
     "events_unpublished", "documents_waiting", "documents_lag_seconds", "loop_lag_seconds", "mqtt_connected",
     "mqtt_connections_total", "mqtt_sessions_lost_total", "round_trip_seconds", "round_trip_age_seconds", "clock_ok",
