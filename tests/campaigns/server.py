@@ -49,7 +49,8 @@ async def read_retained(port: int, root: str, arms: list[str]) -> Retained:
         async with asyncio.timeout(1.0), aiomqtt.Client("127.0.0.1", port) as client:
             await client.subscribe([(f"{root}/state/+/+", 1), (f"{root}/meta/factsheet/+", 1)])
             async for message in client.messages:
-                if message.retain and isinstance(message.payload, bytes):
+                of_arms = "/@" not in message.topic.value
+                if message.retain and of_arms and isinstance(message.payload, bytes):
                     found[message.topic.value] = json.loads(message.payload)
                 if expected <= found.keys():
                     break
