@@ -89,7 +89,7 @@ class Plans:
         )
         self.answers.proposals = self.proposals
         self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
-        self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work, around.carry_out)
+        self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work)
         self.rollouts = Rollouts(ledger, around.sessions, self.book, self.reversing, self.timers, around.linked)
         self.steering.reverse, self.steering.resumed = self.reversing.begin, self.rollouts.resume
         self.steering.forgive = self.rollouts.forgive

@@ -1,6 +1,6 @@
 """Undoing a change, of whoever's: as a change of its own, method `Reverse`, as far as its slots are as it left them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from broker.arms.arm_session import ArmSession
@@ -12,7 +12,7 @@ from broker.record.ledger import Ledger
 from broker.settle.overriding import Overriding
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
-from broker.store.rows import PastChange, Terms
+from broker.store.rows import ChangeState, PastChange, Terms
 from handlers.batch.decide import Asked as Wanted
 from handlers.batch.decide import decide_batch
 from handlers.batch.outcomes import CHANGED
@@ -43,22 +43,26 @@ class Reversal(NamedTuple):
         return not self.kept
 
 
+Admit = Callable[[ArmSession, BatchJob, Mapping[str, str]], None]
+"""Takes what is written back into the queue of its arm; it is told what is kept."""
+
+
 class Reversals:
-    """Undoes changes; `admit` takes a change into the queue of its arm."""
+    """Undoes changes."""
 
     def __init__(
         self,
         ledger: Ledger,
         parking: Parking,
         overriding: Overriding,
-        admit: Callable[[ArmSession, ChangeJob], None],
     ) -> None:
         self._ledger = ledger
         self._parking = parking
         self._overriding = overriding
-        self._admit = admit
 
-    def begin(self, session: ArmSession, rev: int, by: Author | None, asked: Asked, plan: int = 0) -> Reversal:
+    def begin(
+        self, session: ArmSession, rev: int, by: Author | None, asked: Asked, admit: Admit, plan: int = 0
+    ) -> Reversal:
         """Undo the change of a revision, that had its end or is pending: in the name of `by`, else of its author.
 
         Raises:
@@ -66,19 +70,23 @@ class Reversals:
         """
         for job in session.unsettled():
             if job.rev == rev:
-                return self._of_pending(session, job, by or job.author, asked, plan)
+                return self._of_pending(session, job, by or job.author, asked, admit, plan)
         try:
             change = change_at(self._ledger.store, session.arm, rev)
         except RowDamagedError as error:
             return Reversal(kept={WHOLE_ARM: str(error)})
         if change is None:
             return Reversal(kept={WHOLE_ARM: f"the history tells of no change in revision {rev}"})
+        if change.state != ChangeState.SETTLED:
+            raise BrokerError("held", f"the end of revision {rev} of {session.arm} is not stored yet")
         author = by or Author(change.user, change.conn, change.proven)
-        return self._of_past(session, change, author, asked, plan)
+        return self._of_past(session, change, author, asked, admit, plan)
 
-    def _of_pending(self, session: ArmSession, job: ChangeJob, by: Author, asked: Asked, plan: int) -> Reversal:
-        """A change that waits is discarded; what took effect of it before is written back."""
-        if not job.parked:
+    def _of_pending(
+        self, session: ArmSession, job: ChangeJob, by: Author, asked: Asked, admit: Admit, plan: int
+    ) -> Reversal:
+        """A change that waits is discarded, and told to nobody else; what took effect of it before is written back."""
+        if not job.parked or session.may_be_with_arm(job):
             raise BrokerError("held", f"revision {job.rev} of {session.arm} is under way")
         done: dict[Slot, Effect] = {}
         if isinstance(job, BatchJob):
@@ -87,21 +95,25 @@ class Reversals:
                 for step in job.steps
                 if step.outcome in CHANGED and step.undoes is None
             }
+        job.told = None
         self._parking.discarded(session, job, f"{by.user}/{by.connection}")
-        return self._write_back(session, job.rev, done, by, asked, plan)._replace(discarded=True)
+        return self._write_back(session, job.rev, done, by, asked, admit, plan)._replace(discarded=True)
 
-    def _of_past(self, session: ArmSession, change: PastChange, by: Author, asked: Asked, plan: int) -> Reversal:
+    def _of_past(
+        self, session: ArmSession, change: PastChange, by: Author, asked: Asked, admit: Admit, plan: int
+    ) -> Reversal:
         overrides = session.state.overrides
         if overrides is not None and overrides.find(change.rev) is not None:
             self._overriding.end(session, change.rev, "ended", by, asked)
             return Reversal(ended=True)
         if change.terms is not None and change.terms.until_us:
             return Reversal(ended=True)
-        return self._write_back(session, change.rev, effects_of(change), by, asked, plan)
+        return self._write_back(session, change.rev, effects_of(change), by, asked, admit, plan)
 
     def _write_back(
-        self, session: ArmSession, rev: int, effects: dict[Slot, Effect], by: Author, asked: Asked, plan: int
-    ) -> Reversal:
+        self, session: ArmSession, rev: int, effects: dict[Slot, Effect], by: Author, asked: Asked, admit: Admit,
+        plan: int,
+    ) -> Reversal:  # fmt: skip
         state = session.state
         values, kept = undo(state, rev, effects)
         if values and (barred := self._barred(session, by)) is not None:
@@ -122,7 +134,7 @@ class Reversals:
         if outcome.unchanged:
             return Reversal(kept=kept)
         job = proposed(outcome, self._common(by, asked, plan))
-        self._admit(session, job)
+        admit(session, job, kept)
         return Reversal(job, kept)
 
     def _barred(self, session: ArmSession, by: Author) -> BrokerError | None:

@@ -76,7 +76,7 @@ class Settler:
         self.batch_ends = ends = BatchEnds(ledger, replies, self.endings)
         self.endings.end_batch = ends.end
         self._batches = Batches(parts, ends)
-        self.reversals = Reversals(ledger, self.parking, self.overriding, self.admit)
+        self.reversals = Reversals(ledger, self.parking, self.overriding)
 
     # ------------------------------------------------------------------ accepting
 

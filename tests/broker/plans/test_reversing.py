@@ -55,7 +55,7 @@ def test_ruling_37_what_somebody_changed_since_is_kept(tmp_path: Path) -> None:
         await steer(plant, 1, "reverse")
         plan = await ended(plant)
         assert (plan["outcome"], states(plan)["r12"]) == ("partial", "kept")
-        assert "is not as the plan left it" in plan["rows"][1]["message"]
+        assert "it was set in revision 3" in plan["rows"][1]["message"]
         assert limit(plant, "r12") == 0.1
         assert plan["counts"] == {"total": 3, "reversed": 2, "kept": 1}
 

@@ -31,7 +31,9 @@ async def apply(plant: Plant, items: dict[str, Any], **fields: Any) -> int:
 
 async def undo(plant: Plant, rev: int, by: Author | None = BOSS) -> Reversal:
     """Undo a change, and wait until that is over."""
-    found = plant.service._settler.reversals.begin(plant.session(), rev, by, ASKED, plan=7)
+    found = plant.service._settler.reversals.begin(
+        plant.session(), rev, by, ASKED, lambda session, job, _: plant.service._settler.admit(session, job), plan=7
+    )
     plant.store.flush_soon()
     await plant.turn(2.0)
     return found
