@@ -105,7 +105,18 @@ def test_an_arm_is_named_once_for_the_most_urgent_reason() -> None:
 
 
 def test_an_arm_that_is_gone_counts_no_more() -> None:
-    summary, one = Summary(), counted(seen(held="another arm"))
+    summary, one = Summary(), counted(seen("held", held="another arm"))
     summary.change("r1", None, one)
+    assert summary.document()["attention"] == [{"arm": "r1", "why": "held"}]
     summary.change("r1", one, None)
     assert summary.document() == document()
+
+
+def test_an_arm_that_has_one_recipe_no_more_counts_under_its_other_one() -> None:
+    number = dict.fromkeys(NUMBERS, 0).values()
+    before, after = (Counted(tuple(number), Authority.CONTROL, recipe, 0) for recipe in ("weld@3", "weld@4"))
+    summary = Summary()
+    summary.change("r1", None, before)
+    assert summary.document()["recipes"] == {"weld@3": 1}
+    summary.change("r1", before, after)
+    assert summary.document()["recipes"] == {"weld@4": 1}

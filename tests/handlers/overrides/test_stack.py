@@ -190,6 +190,8 @@ def test_what_is_set_for_good_ends_the_overrides_of_its_slot_alone() -> None:
     assert done.left == Overrides({PAYLOAD: PayloadInformation()}, (override(1, {PAYLOAD: PayloadInformation(1.0)}),))
     last = stack.settle(done.left, (PAYLOAD,))
     assert (last.left, [one.rev for one in last.ended]) == (None, [1])
+    elsewhere = stack.settle(done.left, (LINEAR,))
+    assert (elsewhere.left, elsewhere.ended) == (done.left, ())
 
 
 def test_the_steps_of_a_batch_are_one_override() -> None:

@@ -142,6 +142,13 @@ def test_doubles_are_written_with_a_point() -> None:
     )
 
 
+def test_text_is_quoted_and_what_is_not_printable_is_escaped() -> None:
+    values: dict[str, Value] = {"frame": 'tool "0"\\\x85', "names": ("yes", "a b")}
+    written = write_parameters(values, "/n")
+    assert written.endswith('    frame: "tool \\"0\\"\\\\\\U00000085"\n    names: ["yes", "a b"]\n')
+    assert read_parameters(written).values == values
+
+
 scalars = st.one_of(st.booleans(), st.integers(-(1 << 63), (1 << 63) - 1), st.floats(), st.text(max_size=20))
 keys = st.text(st.characters(blacklist_characters=".", blacklist_categories=("Cs", "Cc")), min_size=1, max_size=10)
 

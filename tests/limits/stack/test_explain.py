@@ -45,6 +45,18 @@ def test_the_numbers_are_all_that_are_limited(stack: Stack) -> None:
             assert (one.kind, one.origin) == (binding.kind, binding.origin)
 
 
+def test_the_numbers_that_are_limited_in_a_mode() -> None:
+    soft = Layer(LayerKind.SOFT, ALICE, TWO.ceilings({"velocity": [0.5, math.inf]}), ControlMode.IDLE)
+    stack = Stack.of(TWO, [layer(position_lower=[-2.0, -math.inf]), layer(LayerKind.SITE, SITE, velocity=3.0), soft])
+    lower = ("position_lower", "shoulder", -2.0, "rad", LayerKind.HARD, MAKER)
+    elbow = ("velocity", "elbow", 3.0, "m/s", LayerKind.SITE, SITE)
+    site = ("velocity", "shoulder", 3.0, "rad/s", LayerKind.SITE, SITE)
+    assert effective_numbers(fold(stack), ControlMode.ANGULAR_JOYSTICK) == (lower, site, elbow)
+    own = ("velocity", "shoulder", 0.5, "rad/s", LayerKind.SOFT, ALICE)
+    for mode in (ControlMode.IDLE, None):
+        assert effective_numbers(fold(stack), mode) == (lower, own, elbow)
+
+
 def test_it_tells_value_unit_layer_source_by_and_since() -> None:
     soft = Layer(LayerKind.SOFT, ALICE, TWO.ceilings({"position_lower": [-1.0, -1.0]}), ControlMode.IDLE)
     stack = Stack.of(TWO, [layer(LayerKind.SITE, SITE, velocity=3.0), layer(position_lower=[-2.0, 0.0]), soft])

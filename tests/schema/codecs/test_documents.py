@@ -5,7 +5,9 @@ import msgspec
 import pytest
 
 from schema.codecs.documents import error_document, event_document, reply_document
+from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.envelope import Denied, Event, EventChange, Reply, Stage
+from schema.messages import ControlConfigurationNotification, ControlModeNotification, PayloadInformation
 from tests.schema.codecs import cases
 
 
@@ -66,6 +68,16 @@ def test_an_event_of_administration_has_plain_values_and_a_refusal_its_kind_and_
     denied = event_document(msgspec.structs.replace(cases.EXPIRED, denied=Denied("not_permitted", 3)))
     assert (denied["kind"], denied["count"]) == ("not_permitted", 3)
     assert {"kind", "count"}.isdisjoint(document)
+
+
+def test_a_notification_tells_only_what_it_has() -> None:
+    bare = ControlConfigurationNotification(ControlConfigurationEvent.JOINT_SPEED_SOFT_LIMITS_CHANGED)
+    document = event_document(msgspec.structs.replace(cases.CHANGED, notification=bare))
+    assert document["notification"] == {"event": "JOINT_SPEED_SOFT_LIMITS_CHANGED"}
+    mode = event_document(msgspec.structs.replace(cases.MODE, notification=ControlModeNotification(ControlMode.IDLE)))
+    assert mode["notification"] == {"control_mode": "IDLE"}
+    other = event_document(msgspec.structs.replace(cases.CHANGED, notification=PayloadInformation(2.0)))
+    assert other["notification"] == {"payload_mass": 2.0}
 
 
 def test_what_is_of_a_fleet_stands_at_the_end_where_it_is_set() -> None:
