@@ -9,12 +9,13 @@ from handlers.stack.arm_limits import ArmLimits, limits_of
 from handlers.state.arm_state import ArmState
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
-from limits.stack.fold import NOBODY, UNKNOWN_MODE_ROW, Effective, row_of
-from limits.stack.joints import JOINT_QUANTITIES, LOWER, TWIST_QUANTITIES, ArmJoints
-from limits.stack.layer import MACHINE_KINDS, SLOTS, LayerKind, Origin
+from limits.stack.fold import NOBODY, UNKNOWN_MODE_ROW, Effective, Indices, row_of
+from limits.stack.joints import JOINT_QUANTITIES, TWIST_QUANTITIES, ArmJoints, Array
+from limits.stack.layer import MACHINE_KINDS, SLOTS, Layer, LayerKind, Origin
 from schema.codecs.times import format_time
 
 Document = dict[str, Any]
+Sourced = tuple[int, tuple[tuple[tuple[str, str | None], int], ...]]
 
 UNKNOWN_MODE = "unknown_mode"
 _ARMS = 1_024
@@ -90,55 +91,63 @@ def _sources(limits: ArmLimits) -> Document:
 
 def numbers_by_mode(effective: Effective) -> Document:
     """The numbers of `effective_document`; what is below its keys may be shared with other arms, `sources` apart."""
-    layers = effective.layers
-    if any(layer.origins for layer in layers):
-        sources = _Sources(effective)
-        return _numbers(effective, sources) | {"sources": sources.rows}
     found: dict[tuple[LayerKind, Origin], int] = {}
-    alike = tuple(found.setdefault((layer.kind, layer.origin), index) for index, layer in enumerate(layers))
-    modes = tuple(layer.mode for layer in layers)
-    shared = _shared(effective.joints, effective.ceilings.tobytes(), effective.binding.tobytes(), modes, alike)
+    sourced = tuple(_sourced(layer, found) for layer in effective.layers)
+    modes = tuple(layer.mode for layer in effective.layers)
+    shared = _shared(effective.joints, effective.ceilings.tobytes(), effective.binding.tobytes(), modes, sourced)
     if not shared:
-        sources = _Sources(effective)
-        shared.append((_numbers(effective, sources), sources.firsts))
-    numbers, firsts = shared[0]
-    return numbers | {"sources": [came_from(layers[index].kind, layers[index].origin) for index in firsts]}
+        shared.append(_numbers(effective, sourced))
+    numbers, told = shared[0]
+    sources = list(found)
+    return numbers | {"sources": [came_from(*sources[index]) for index in told]}
 
 
 @lru_cache(maxsize=_NUMBERS)
 def _shared(*what: object) -> list[tuple[Document, list[int]]]:
-    """A place for the numbers of all arms that have these, and the first layer of each source."""
+    """A place for the numbers of all arms that have these, and for the sources of them in the order of the document."""
     del what
     return []
 
 
-def _numbers(effective: Effective, sources: "_Sources") -> Document:
-    """The numbers of a fold, with the places of their sources."""
+def _sourced(layer: Layer, found: dict[tuple[LayerKind, Origin], int]) -> Sourced:
+    """The place in `found` of the source of a layer, and by quantity and joint of those of its numbers that differ."""
+    own = found.setdefault((layer.kind, layer.origin), len(found))
+    others: list[tuple[tuple[str, str | None], int]] = []
+    last, place = layer.origin, own
+    for number, origin in layer.origins.items():
+        if origin is not last:
+            last, place = origin, found.setdefault((layer.kind, origin), len(found))
+        others.append((number, place))
+    return own, tuple(others)
+
+
+def _numbers(effective: Effective, sourced: tuple[Sourced, ...]) -> tuple[Document, list[int]]:
+    """The numbers of a fold, and the sources of them in the order in which they are told."""
     own = sorted({layer.mode for layer in effective.layers if layer.mode is not None})
-    rows = {mode.name: row_of(mode) for mode in own}
-    other = next(row_of(mode) for mode in SLOTS if mode.name not in rows)
-    of_others = {place.quantity: sources.numbers(other, place) for place in _places(effective.joints)}
-    differing = {
-        name: {
-            place.quantity: sources.numbers(row, place)
-            for place in _places(effective.joints)
-            if _differ(effective, row, other, place.cells)
-        }
-        for name, row in (*rows.items(), (UNKNOWN_MODE, UNKNOWN_MODE_ROW))
+    names = [*(mode.name for mode in own), UNKNOWN_MODE]
+    other = next(row_of(mode) for mode in SLOTS if mode not in own)
+    rows = [other, *map(row_of, own), UNKNOWN_MODE_ROW]
+    ceilings, binding = effective.ceilings[rows], effective.binding[rows]
+    places = _places(effective.joints)
+    starts = [place.cells.start for place in places]
+    differing = (ceilings != ceilings[0]) | (binding != binding[0])
+    differs = np.logical_or.reduceat(differing, starts, axis=1).tolist()
+    said = np.logical_or.reduceat(binding != NOBODY, starts, axis=1).tolist()
+    told = _Told(effective.joints, ceilings, binding, sourced)
+    of_others = {place.quantity: told.numbers(0, place) for at, place in enumerate(places) if said[0][at]}
+    of_modes = {
+        name: {place.quantity: told.numbers(row, place) for at, place in enumerate(places) if differs[row][at]}
+        for row, name in enumerate(names, start=1)
     }
-    known = {
-        place.quantity: place.unit
-        for place in _places(effective.joints)
-        if bool((effective.binding[UNKNOWN_MODE_ROW][place.cells] != NOBODY).any())
-    }
-    return {
+    document = {
         "joints": list(effective.joints.names),
-        "units": known,
+        "units": {place.quantity: place.unit for at, place in enumerate(places) if said[-1][at]},
         "sources": [],
-        "other_modes": {quantity: numbers for quantity, numbers in of_others.items() if _said(numbers)},
-        "modes": {name: differing[name] for name in rows},
-        UNKNOWN_MODE: differing[UNKNOWN_MODE],
+        "other_modes": of_others,
+        "modes": {mode.name: of_modes[mode.name] for mode in own},
+        UNKNOWN_MODE: of_modes[UNKNOWN_MODE],
     }
+    return document, list(told.order)
 
 
 class _Place(NamedTuple):
@@ -146,57 +155,31 @@ class _Place(NamedTuple):
 
     quantity: str
     cells: slice
-    joints: tuple[str | None, ...]
     unit: str | list[str]
 
 
-class _Sources:
-    """The numbers of an arm, and what they come from, each source once."""
+class _Told:
+    """Numbers of some modes with their sources; `order` has the sources that were told of, the first one first."""
 
-    def __init__(self, effective: Effective) -> None:
-        self._effective = effective
-        self._places: dict[tuple[LayerKind, Origin], int] = {}
-        self.rows: list[Document] = []
-        self.firsts: list[int] = []
-        """The first layer found of each source."""
+    def __init__(self, joints: ArmJoints, ceilings: Array, binding: Indices, sourced: tuple[Sourced, ...]) -> None:
+        by_layer = np.full((len(sourced) + 1, joints.cells), NOBODY)
+        for index, (own, others) in enumerate(sourced):
+            by_layer[index] = own
+            for number, place in others:
+                by_layer[index, joints.cell(*number)] = place
+        signs = np.ones(joints.cells)
+        signs[: len(joints.names)] = -1.0
+        self._values = (0.0 + signs * ceilings).tolist()
+        self._sources = by_layer[binding, np.arange(joints.cells)].tolist()
+        self.order: dict[int, int] = {}
 
     def numbers(self, row: int, place: _Place) -> Document:
         """The numbers of a quantity in a row, and the places of their sources."""
-        ceilings = self._effective.ceilings[row][place.cells].tolist()
-        binding = self._effective.binding[row][place.cells].tolist()
-        sign = -1.0 if place.quantity == LOWER else 1.0
-        values = [
-            None if index == NOBODY else 0.0 + sign * value for value, index in zip(ceilings, binding, strict=True)
-        ]
-        come = [self._place(index, place.quantity, joint) for index, joint in zip(binding, place.joints, strict=True)]
-        return {"value": values[0], "from": come[0]} if place.joints == (None,) else {"values": values, "from": come}
-
-    def _place(self, index: int, quantity: str, joint: str | None) -> int | None:
-        if index == NOBODY:
-            return None
-        layer = self._effective.layers[index]
-        key = (layer.kind, layer.origins.get((quantity, joint), layer.origin))
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = len(self.rows)
-            self.rows.append(came_from(*key))
-            self.firsts.append(index)
-        return place
-
-
-def _said(numbers: Document) -> bool:
-    """Whether anything limits a quantity."""
-    come = numbers["from"]
-    return any(one is not None for one in come) if isinstance(come, list) else come is not None
-
-
-def _differ(effective: Effective, row: int, other: int, cells: slice) -> bool:
-    """Whether any number of a quantity, or what it comes from, is another one in a row than in the other."""
-    ceilings, binding = effective.ceilings, effective.binding
-    return not (
-        np.array_equal(ceilings[row][cells], ceilings[other][cells])
-        and np.array_equal(binding[row][cells], binding[other][cells])
-    )
+        cells, order = place.cells, self.order
+        sources = self._sources[row][cells]
+        come = [None if one == NOBODY else order.setdefault(one, len(order)) for one in sources]
+        values = [None if one is None else value for one, value in zip(come, self._values[row][cells], strict=True)]
+        return {"values": values, "from": come} if type(place.unit) is list else {"value": values[0], "from": come[0]}
 
 
 @lru_cache(maxsize=_ARMS)
@@ -204,13 +187,12 @@ def _places(joints: ArmJoints) -> tuple[_Place, ...]:
     """The quantities of an arm with these joints."""
     n, of_joints = len(joints.names), len(JOINT_QUANTITIES)
     rows = [
-        _Place(
-            quantity, slice(row * n, (row + 1) * n), joints.names, [joints.unit(quantity, one) for one in joints.names]
-        )
+        _Place(quantity, slice(row * n, (row + 1) * n), [joints.unit(quantity, one) for one in joints.names])
         for row, quantity in enumerate(JOINT_QUANTITIES)
+        if n
     ]
     twists = [
-        _Place(quantity, slice(of_joints * n + at, of_joints * n + at + 1), (None,), joints.unit(quantity))
+        _Place(quantity, slice(of_joints * n + at, of_joints * n + at + 1), joints.unit(quantity))
         for at, quantity in enumerate(TWIST_QUANTITIES)
     ]
     return (*rows, *twists)

@@ -86,18 +86,22 @@ def _origin(source: str, stamp: Stamp) -> Origin:
 
 def application_layers(joints: ArmJoints, state: ArmState) -> list[Layer]:
     """The application limits."""
-    source, layers = "application", []
+    layers = []
     for value, setter in values_of(state, APPLICATION_SLOT, JointLimits):
-        origins: Origins = {
-            (quantity, joint): _origin(source, stamp)
-            for name in VECTORS
-            for index, joint in enumerate(joints.names)
-            if (stamp := setter.older.get(f"{name}[{index}]")) is not None
-            for quantity in _OF_VECTORS[name]
-        }
+        origins = _application_origins(joints, setter) if setter.older else {}
         vectors = to_vectors(value, len(joints.names))
-        layers.append(application_layer(joints, vectors, _origin(source, setter.last), origins))
+        layers.append(application_layer(joints, vectors, _origin(_APPLICATION, setter.last), origins))
     return layers
+
+
+def _application_origins(joints: ArmJoints, setter: Setter) -> Origins:
+    return {
+        (quantity, joint): _origin(_APPLICATION, stamp)
+        for name in VECTORS
+        for index, joint in enumerate(joints.names)
+        if (stamp := setter.older.get(f"{name}[{index}]")) is not None
+        for quantity in _OF_VECTORS[name]
+    }
 
 
 def safety_inputs(state: ArmState) -> tuple[object, ...]:
@@ -129,6 +133,8 @@ def parameter_layers(joints: ArmJoints, state: ArmState, placed: Placed) -> tupl
     layers: list[Layer] = []
     doubts: list[str] = []
     for value, setter in values_of(state, PARAMETERS_SLOT, JointParameterMap):
+        if not value.parameters:
+            continue
         origin = _origin(_ROS_SOURCE, setter.last)
         sourced, unusable = _usable_layers(joints, value.parameters, origin)
         doubts += unusable
@@ -143,8 +149,6 @@ def _usable_layers(
     joints: ArmJoints, parameters: Mapping[str, bool | float], origin: Origin
 ) -> tuple[Sequence[Layer], list[str]]:
     """The layers of parameters; where they make no sense, of those groups of them that do, and what is wrong."""
-    if not parameters:
-        return (), []
     try:
         return _layers_of_parameters(joints, parameters, origin), []
     except LimitsError:
@@ -180,6 +184,7 @@ _GROUPS = (
 )
 """Keys of the ROS parameters that make sense together or not at all."""
 _ROS_SOURCE = "ros:parameters"
+_APPLICATION = "application"
 
 
 def _parameter_origins(joints: ArmJoints, value: JointParameterMap, setter: Setter, placed: Placed) -> Origins:

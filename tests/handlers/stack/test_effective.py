@@ -14,6 +14,7 @@ from limits.formats.urdf_records import JointType
 from limits.stack.fold import Effective, fold
 from limits.stack.joints import JOINT_QUANTITIES, QUANTITIES, ArmJoints
 from limits.stack.layer import SLOTS, Layer, LayerKind, Origin, Stack
+from limits.stack.sources import site_layer
 from schema.joint_items import JointSafetyGains, JointSafetyMap
 from tests.effective import number_in
 from tests.handlers.builders import arm, values
@@ -161,3 +162,28 @@ def test_a_number_of_another_author_keeps_its_source() -> None:
         for quantity in ("velocity", "acceleration")
     ]
     assert [one and one["by"] for one in found] == ["bob/c", ""]
+
+
+def test_arms_alike_share_their_numbers_where_several_authors_set_them() -> None:
+    states = [arm(), arm()]
+    for at_us, state in enumerate(states, start=5):
+        state.reported_by["joint_speed_soft_limits", 1] = Setter(Stamp(f"bob/{at_us}", at_us))
+    first, second = (effective_document(state) for state in states)
+    assert first["modes"] is second["modes"]
+    assert [row["by"] for row in first["sources"] if row["by"].startswith("bob")] == ["bob/5"]
+    assert [row["by"] for row in second["sources"] if row["by"].startswith("bob")] == ["bob/6"]
+
+
+def test_sources_are_told_apart_by_number() -> None:
+    states = [arm(), arm()]
+    states[1].reported_by["joint_speed_soft_limits", 1] = Setter(Stamp("bob/c", 5))
+    first, second = (effective_document(state) for state in states)
+    assert first["modes"]["ANGULAR_JOYSTICK"] != second["modes"]["ANGULAR_JOYSTICK"]
+
+
+def test_an_arm_without_joints_has_the_numbers_of_its_twists() -> None:
+    joints = ArmJoints((), ())
+    cap = site_layer(joints, {"twist_linear": 0.25}, Origin("policy:site", "@settings", 0))
+    document = numbers_by_mode(fold(Stack.of(joints, (cap,))))
+    assert document["other_modes"] == {"twist_linear": {"value": 0.25, "from": 0}}
+    assert document["units"] == {"twist_linear": "m/s"}
