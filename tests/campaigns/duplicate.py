@@ -24,6 +24,8 @@ async def _doubled(stage: Stage, person: Person, count: int, figures: Figures) -
     asked = [stage.next_request(person) for _ in range(count)]
     copies = [one for one in asked for _ in range(stage.dice.choice(COPIES))]
     stage.dice.shuffle(copies)
+    figures.trials += len(asked)
+    figures.count("copies", len(copies))
     for copy in copies:
         await _send(person, copy)
     if stage.dice.random() < CUT and stage.proxy is not None:
@@ -31,8 +33,6 @@ async def _doubled(stage: Stage, person: Person, count: int, figures: Figures) -
         figures.count("cuts")
     for one in asked:
         await person.ask(one, PATIENCE_S)
-    figures.count("copies", len(copies))
-    figures.trials += len(asked)
 
 
 async def _send(person: Person, asked: Asked) -> None:
