@@ -95,7 +95,8 @@ def _arm_faults(path: KeyPath, arm: ArmSettings, about: AdapterAbout | str) -> I
         return
     if about.models and arm.model not in about.models:
         allowed = ", ".join(about.models)
-        yield Fault((*path, "model"), f"arm {arm.id}: model: {arm.model!r}; allowed are {allowed}")
+        told = repr(arm.model) if arm.model else "it is needed"
+        yield Fault((*path, "model"), f"arm {arm.id}: model: {told}; allowed are {allowed}")
     if arm.ros_yaml and PARAMETERS_SLOT[0] in about.items:
         text = f"{arm.ros_yaml!r}: adapter {arm.adapter} reads the parameters from the arm itself"
         yield Fault((*path, "ros_yaml"), f"arm {arm.id}: ros_yaml: {text}")

@@ -89,6 +89,13 @@ def test_the_policy_is_looked_at_with_the_settings(tmp_path: Path) -> None:
     assert second.startswith(f'{rules}:5: rule "a": speed: no such setting')
 
 
+def test_a_model_that_is_needed_and_left_out_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text('[[arm]]\nid = "r1"\nadapter = "simulated"\n')
+    with pytest.raises(SettingsError, match=r"arm r1: model: it is needed; allowed are gen3_7dof, "):
+        read_fleet(path, NOW_US, {})
+
+
 def test_without_a_policy_nothing_is_read(tmp_path: Path) -> None:
     path = tmp_path / "fleet.toml"
     path.write_text('[[arm]]\nid = "r1"\nmodel = "gen3_7dof"\n')
