@@ -37,8 +37,10 @@ class Remembered(dict[str, FoundT], Generic[FoundT]):
         return found
 
 
-is_name = Remembered(lambda text: _NAME.match(text) is not None, _LONGEST_NAME, _NAMES_KEPT).__getitem__
+NAMES = Remembered(lambda text: _NAME.match(text) is not None, _LONGEST_NAME, _NAMES_KEPT)
 """Whether a level is a user, connection or arm id."""
+is_name = NAMES.__getitem__
+"""The same as a function."""
 
 
 def is_leaf(text: str) -> bool:
@@ -107,8 +109,10 @@ class Topics:
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
-        self.parse_request = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT).__getitem__
-        """The levels of a request topic; None if their number, the user or the connection is bad."""
+        self.requests = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT)
+        """The levels of request topics; None if their number, the user or the connection is bad."""
+        self.parse_request = self.requests.__getitem__
+        """The same as a function."""
         self._reply_users = Remembered(self._reply_user, _LONGEST_TOPIC, _TOPICS_KEPT)
         self.request_filter = f"{self._base}/req/#"
         self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("death", "birth", "ack", "report"))

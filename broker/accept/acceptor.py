@@ -1,8 +1,7 @@
 """Stage 1: a message becomes a decision, a commit and an acknowledgement; the one error boundary of requests."""
 
-import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -11,7 +10,7 @@ import structlog
 from broker.accept.acks import Acks
 from broker.accept.admission import method_of, only_checked, request_of
 from broker.accept.ages import check_age, expiry_us
-from broker.accept.arrival import Arrival, decode_once
+from broker.accept.arrival import Arrival, try_decoding
 from broker.accept.decision import NOWHERE, Decision
 from broker.accept.denials import Denials
 from broker.accept.fan_out import FanOut
@@ -21,7 +20,7 @@ from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.options import EXTEND, check_options
 from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
-from broker.accept.waiting import check_waiting
+from broker.accept.waiting import YOUNG_S, check_waiting
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import batch_of
 from broker.arms.jobs import ChangeJob, Waiter, job_of
@@ -52,6 +51,7 @@ from handlers.rpc.outcome import (
 from handlers.rpc.request import Request
 from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
+from schema.arms import Authority
 from schema.codecs.times import format_time
 from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
@@ -101,37 +101,47 @@ class Acceptor:
     def look(self, arrivals: Sequence[Arrival]) -> None:
         """Read messages that are decided next, without a pause in between, and look their ids up at once."""
         for arrival in arrivals:
-            arrival.rpc = RPC_TABLE.get(arrival.topic.method)
-            if arrival.barred is None:
-                with contextlib.suppress(Exception):  # told when it is decided
-                    decode_once(arrival)
+            self._read(arrival)
         self._known_ids.look(arrivals)
 
-    def forget(self) -> None:
-        """What `look` found counts no longer: others are decided in between."""
-        self._known_ids.forget()
+    def forget(self, arrivals: Iterable[Arrival]) -> None:
+        """What `look` found of these counts no longer: others are decided in between."""
+        self._known_ids.forget(arrivals)
 
-    def accept(self, arrival: Arrival) -> None:
+    def accept(self, arrival: Arrival, now_s: float) -> None:
         """Decide one message; its acknowledgement follows the commit of the decision."""
-        clock = self._ledger.clock
-        arrival.at_us, arrival.now_s = clock.now_us(), clock.monotonic()
-        self._decide_or_refuse(arrival)
+        arrival.at_us, arrival.now_s = self._ledger.clock.now_us(), now_s
+        try:
+            try:
+                self._decide(arrival)
+            except NeedsSecondError as second:
+                self._propose(arrival, second)
+        except BrokerError as error:
+            self._refuse(arrival, error)
+        except Exception:
+            self._ledger.counters.add("request_failed", arrival.topic.user)
+            log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
+            self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
         store = self._ledger.store
-        if store.settled:
-            self._pass((arrival,))
-            return
         if store.batch is not self._batch:
+            if store.settled:
+                self._pass((arrival,))
+                return
             self._batch = store.batch
             self._open.append([])
             store.batch.on_commit(self._committed)
+            store.flush_soon()
         self._open[-1].append(arrival)
-        store.flush_soon()
+
+    def _read(self, arrival: Arrival) -> None:
+        """Decode a message, unless it is refused unread."""
+        arrival.rpc = RPC_TABLE.get(arrival.topic.method)
+        if arrival.barred is None:
+            try_decoding(arrival)
 
     def limit(self, arrival: Arrival, error: BrokerError) -> None:
         """Answer a request that is not decided, for its user sends too much; nothing of it is stored."""
-        arrival.rpc = RPC_TABLE.get(arrival.topic.method)
-        with contextlib.suppress(Exception):  # whatever is wrong with it: its id is wanted, if there is one
-            decode_once(arrival)
+        self._read(arrival)  # whatever is wrong with it: its id is wanted, if there is one
         self._replies.owe(arrival.topic.user)
         self._give(arrival, self._refusal(arrival, error))
 
@@ -161,51 +171,40 @@ class Acceptor:
                 self._quarantine.passed(arrival.message)
         self._acks.all_done([arrival.ticket for arrival in arrivals if arrival.ticket is not None])
 
-    def _decide_or_refuse(self, arrival: Arrival) -> None:
-        try:
-            try:
-                self._decide(arrival)
-            except NeedsSecondError as second:
-                self._propose(arrival, second)
-        except BrokerError as error:
-            self._refuse(arrival, error)
-        except Exception:
-            self._ledger.counters.add("request_failed", arrival.topic.user)
-            log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
-            self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
-
     def _decide(self, arrival: Arrival) -> None:
         """All checks in their order, then the handler, then what its outcome asks for."""
-        if arrival.barred is not None:
-            raise arrival.barred
-        arrival.rpc = RPC_TABLE.get(arrival.topic.method)
-        decode_once(arrival)
-        self._notices.touch(arrival.topic.user, arrival.topic.conn)
-        if arrival.remembered and self._repeated(arrival):
+        if (wrong := arrival.barred or arrival.wrong) is not None:
+            raise wrong
+        topic, users = arrival.topic, self._users
+        if self._notices.handles:
+            self._notices.touch(topic.user, topic.conn)
+        if arrival.remembered and not arrival.is_new and self._repeated(arrival):
             return
-        session = self._sessions.get(arrival.topic.arm)
+        session = self._sessions.get(topic.arm)
         if (session is None or self.closing) and self._was_for_group(arrival):
             return
-        arrival.checked_only = only_checked(arrival, session)
-        expires_us = expiry_us(arrival, self._users, self._ledger.clock)
+        state = NOWHERE if session is None else session.state
+        if state.authority is not Authority.CONTROL and only_checked(arrival, session):
+            arrival.checked_only, arrival.remembered = True, False
+        expires_us = expiry_us(arrival, users, self._ledger.clock)
         rpc = method_of(arrival, session, self._sessions, self._settings)
         asked = arrival.envelope
         if (
             asked.unit or asked.ttl_ms or asked.valid_for_ms or asked.when
             or asked.until_us is not None or asked.group is not None or rpc.name == EXTEND
         ):  # fmt: skip
-            check_options(arrival, rpc, self._users)
+            check_options(arrival, rpc, users)
         request = request_of(arrival, self._settings)
         outcome = self._decision.of(
             rpc, session, request, checked_only=arrival.checked_only, wrong=arrival.params_error
         )
-        check_waiting(arrival, self._settings, self._users, NOWHERE if session is None else session.state, outcome)
+        sent_s = arrival.message.sent_after_s
+        if arrival.now_s - (arrival.message.received_s if sent_s is None else sent_s) >= YOUNG_S:
+            check_waiting(arrival, self._settings, users, state, outcome)
         if isinstance(outcome, Answer) or session is None:
             self._answer(arrival, session, outcome)
         elif isinstance(outcome, CHANGES):
-            check_age(arrival, outcome)
             self._change(arrival, session, request, outcome, expires_us)
-            arrival.tightened = isinstance(outcome, Proposal | BatchProposal) and outcome.tightens
         else:
             self._order(arrival, session, request, outcome)
 
@@ -345,7 +344,7 @@ class Acceptor:
         return RequestRow(
             n=number, user=topic.user, conn=topic.conn, id=arrival.id, fingerprint=arrival.fingerprint(), arm=topic.arm,
             method=topic.method, at_us=arrival.at_us, address=address.topic, correlation=address.correlation,
-            codec=address.codec,
+            codec=address.codec, key=arrival.key,
         )  # fmt: skip
 
     def _answer(self, arrival: Arrival, session: Stream | None, outcome: Outcome) -> None:
@@ -380,9 +379,11 @@ class Acceptor:
         self, arrival: Arrival, session: ArmSession, request: Request, outcome: Change, expires_us: int
     ) -> None:
         """Put an accepted change into the queue of its arm, with its request row."""
+        if arrival.age_unknown:
+            check_age(arrival, outcome)
         row = self._request_row(arrival)
-        address = arrival.address(self._topics)
-        expires = self._ledger.clock.deadline(expires_us)
+        address = arrival.address(self._topics) if arrival.reply_to is None else arrival.reply_to
+        expires = self._ledger.clock.deadline(expires_us) if expires_us else 0.0
         job: ChangeJob
         if isinstance(outcome, Proposal):
             job = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
@@ -391,3 +392,4 @@ class Acceptor:
         job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)
+        arrival.tightened = isinstance(outcome, Proposal | BatchProposal) and outcome.tightens

@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import msgspec
+
 from broker.link.mqtt_link import InboundMessage
 
 
@@ -18,14 +20,11 @@ class Source(Protocol):
         """Acknowledge messages, in the order of arrival."""
 
 
-class Ticket:
+class Ticket(msgspec.Struct, eq=False, gc=False):
     """The place of one message in the order of acknowledgements."""
 
-    __slots__ = ("done", "message")
-
-    def __init__(self, message: InboundMessage) -> None:
-        self.message = message
-        self.done = False
+    message: InboundMessage
+    done: bool = False
 
 
 class Acks:
@@ -39,11 +38,11 @@ class Acks:
         self._waiting = False
         """Whether some are being acknowledged, and others come behind them."""
 
-    def enter(self, message: InboundMessage) -> Ticket:
-        """Take in the next message, in the order of arrival."""
-        ticket = Ticket(message)
-        self._open.append(ticket)
-        return ticket
+    def enter(self, messages: Iterable[InboundMessage]) -> list[Ticket]:
+        """Take in the next messages, in the order of arrival."""
+        tickets = [Ticket(message) for message in messages]
+        self._open.extend(tickets)
+        return tickets
 
     def done(self, ticket: Ticket) -> None:
         """A message is decided durably, or needs no decision."""
@@ -53,9 +52,12 @@ class Acks:
         """As `done`, of several messages."""
         for ticket in tickets:
             ticket.done = True
-        order, ready = self._open, self._ready
-        while order and order[0].done:
-            ready.append(order.popleft().message)
+        order, ready, count = self._open, self._ready, 0
+        for ticket in order:
+            if not ticket.done:
+                break
+            count += 1
+        ready += [order.popleft().message for _ in range(count)]
         if not ready:
             return
         if not self._waiting and self._source.ack_now(ready):

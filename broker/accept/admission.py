@@ -108,7 +108,7 @@ def request_of(arrival: Arrival, settings: Settings) -> Request:
         id=arrival.id,
         at_us=arrival.at_us,
         codec=arrival.codec.name,
-        size=len(arrival.message.payload),
+        size=arrival.size,
         identity=settings.mqtt.identity,
         trace=arrival.message.trace,
     )

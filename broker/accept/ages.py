@@ -21,7 +21,11 @@ def expiry_us(arrival: Arrival, users: Users, clock: Clock) -> int:
     Raises:
         BrokerError: issued_in_future, expired.
     """
-    place_in_time(arrival, users, clock)
+    envelope, rpc = arrival.envelope, arrival.rpc
+    if envelope.issued_at_us is not None:
+        place_in_time(arrival, users, clock)
+    elif not (envelope.ttl_ms or arrival.message.expiry_s is not None or envelope.when or (rpc and rpc.ttl_ms)):
+        return 0
     return deadline_us(arrival, users)
 
 

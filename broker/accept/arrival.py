@@ -1,6 +1,5 @@
 """One message on its way through the acceptor."""
 
-from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import msgspec
@@ -8,9 +7,9 @@ import msgspec
 from broker.accept.acks import Ticket
 from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
-from broker.topics import RequestTopic, Topics, is_group, is_name
+from broker.topics import NAMES, RequestTopic, Topics, is_group
 from handlers.rpc.row import Access, Rpc
-from schema.codecs import CODECS, codec_for, known_codec, taken_back
+from schema.codecs import codec_for, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, RequestEnvelope, Warned
@@ -27,20 +26,21 @@ _large_encoder = msgspec.json.Encoder(order="deterministic")
 """As the above, for integers of more than 64 bits."""
 
 
-@dataclass(slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, eq=False, gc=False):
     """What is known of a message so far; filled in the order of the checks."""
 
     message: InboundMessage
     topic: RequestTopic
     at_us: int
     codec: Codec
+    """Before it is decoded that of the Content Type if known, else JSON."""
     rpc: Rpc | None = None
     envelope: RequestEnvelope = NO_ENVELOPE
-    decoded: bool = False
     params: Message | dict[str, object] | None = None
     params_error: BrokerError | None = None
     id: str = ""
+    size: int = 0
+    """Bytes of its payload."""
     told_id: str = ""
     """What a refused id reads like."""
     now_s: float = 0.0
@@ -49,7 +49,7 @@ class Arrival:
     """Whether a write is only checked, whatever it says of a dry run."""
     age_unknown: str = ""
     """Why nobody knows how old it is; empty if that is known, or was not asked."""
-    warnings: list[Warned] = field(default_factory=list)
+    warnings: list[Warned] = []
     ticket: Ticket | None = None
     """Its place in the order of acknowledgements."""
     cost: float = 1.0
@@ -66,20 +66,19 @@ class Arrival:
     replied_as: str = ""
     """Where the reply goes, as long as it has this id and codec."""
     tried: bool = False
-    wrong: BrokerError | None = None
+    wrong: Exception | None = None
     """Whether it was decoded, and what was wrong."""
+    remembered: bool = False
+    """Whether the outcome is kept under the id: writes, and whatever cannot be told to be a read."""
+    key: int = 0
+    """What its id is found by in the store, once somebody looked."""
+    is_new: bool = False
+    """Whether nothing committed has its id; counts while it is decided."""
 
     @property
     def shown_id(self) -> str:
         """The id that a refusal names."""
         return self.id or self.told_id
-
-    @property
-    def remembered(self) -> bool:
-        """Whether the outcome is kept under the id: writes, and whatever cannot be told to be a read."""
-        if not self.id or self.envelope.dry_run or self.checked_only:
-            return False
-        return self.rpc is None or self.rpc.access is Access.WRITE
 
     def fingerprint(self) -> bytes:
         """What makes a repeat the same request: arm, method, params and what changes their meaning; else the bytes."""
@@ -117,47 +116,60 @@ class Arrival:
         return self.reply_to
 
 
-def presumed_codec(content_type: str) -> Codec:
-    """The codec for a reply to what may not be decodable: that of the Content Type if known, else JSON."""
-    return known_codec(content_type) or CODECS["application/json"]
-
-
-def decode_once(arrival: Arrival) -> None:
-    """As `decode`; what was decoded before is not decoded again.
+def decode(arrival: Arrival) -> None:
+    """As `try_decoding`.
 
     Raises:
-        BrokerError: as `decode`, each time.
+        BrokerError: the first thing that is wrong, each time; wrong params are kept for later instead.
     """
-    if not arrival.tried:
-        try:
-            decode(arrival)
-        except BrokerError as error:
-            arrival.wrong = error
-        arrival.tried = True
+    try_decoding(arrival)
     if arrival.wrong is not None:
         raise arrival.wrong
 
 
-def decode(arrival: Arrival) -> None:
-    """Size, retain flag, arm level, codec, envelope, id and params, in this order.
+def try_decoding(arrival: Arrival) -> None:
+    """Decode, once: size, retain flag, arm level, codec, envelope, id and params, in this order.
 
-    Raises:
-        BrokerError: the first of them that is wrong; wrong params are kept for later instead. The id is taken all the
-            same whenever the envelope can be decoded.
+    The first of them that is wrong is kept as `wrong`. The id is taken all the same whenever the envelope can be
+    decoded.
     """
-    message = arrival.message
-    most = LISTS_LIMIT if arrival.rpc is not None and arrival.rpc.lists else PAYLOAD_LIMIT
-    if len(message.payload) > most:
-        raise BrokerError("too_large", f"payload: {len(message.payload)} bytes, at most {most}")
-    wrong = _wrong_before_envelope(arrival)
+    if arrival.tried:
+        return
+    arrival.tried = True
+    rpc = arrival.rpc
+    writes = rpc is None or rpc.access is Access.WRITE
     try:
-        _decode_envelope(arrival)
+        _decode(arrival)
+    except Exception as error:  # noqa: BLE001 - told when it is decided
+        arrival.wrong = error
+    arrival.remembered = writes and arrival.id != "" and not arrival.envelope.dry_run
+
+
+def _decode(arrival: Arrival) -> None:
+    message, rpc = arrival.message, arrival.rpc
+    payload = message.payload
+    size = len(payload)
+    if size > PAYLOAD_LIMIT and (rpc is None or not rpc.lists or size > LISTS_LIMIT):
+        most = LISTS_LIMIT if rpc is not None and rpc.lists else PAYLOAD_LIMIT
+        raise BrokerError("too_large", f"payload: {size} bytes, at most {most}")
+    wrong = _wrong_before_envelope(arrival) if message.retain or not NAMES[arrival.topic.arm] else None
+    try:
+        arrival.codec = codec = codec_for(message.content_type, payload)
+        whole = None
+        if rpc is not None and rpc.request is not None and size <= PAYLOAD_LIMIT:
+            whole = codec.decode_whole(payload, rpc.request)
+        if whole is None:
+            _decode_strictly(arrival)
+        else:  # nothing is unusual
+            arrival.envelope, arrival.params = whole
+            arrival.id = arrival.envelope.id
     except BrokerError as error:
         raise wrong or error from None
+    if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
+        arrival.id = message.correlation.hex()
     if wrong is not None:
         raise wrong
-    needs_id = arrival.rpc is not None and arrival.rpc.access is Access.WRITE and not arrival.envelope.dry_run
-    if needs_id and not arrival.id:
+    if not arrival.id and rpc is not None and rpc.access is Access.WRITE and not arrival.envelope.dry_run:
         raise BrokerError("id_missing", "id: a write needs one, or Correlation Data of 16 to 32 bytes")
 
 
@@ -166,35 +178,10 @@ def _wrong_before_envelope(arrival: Arrival) -> BrokerError | None:
     if arrival.message.retain:
         return BrokerError("retained_request", "the request was published with the retain flag; nothing was done")
     arm = arrival.topic.arm
-    if arrival.rpc is not None and arrival.rpc.any_arm:
+    if (arrival.rpc is not None and arrival.rpc.any_arm) or is_group(arm):
         return None
-    if not is_name(arm) and not is_group(arm):
-        what = "@<group>" if arm.startswith("@") else "arm id"
-        text = f"arm {arm[:_LONGEST_QUOTE]!r}: no {what} ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})"
-        return BrokerError("bad_arm_id", text)
-    return None
-
-
-def _decode_envelope(arrival: Arrival) -> None:
-    message = arrival.message
-    arrival.codec = codec_for(message.content_type, message.payload)
-    if not _decode_whole(arrival):
-        _decode_strictly(arrival)
-    if not arrival.id and len(message.correlation) in _CORRELATION_AS_ID:
-        arrival.id = message.correlation.hex()
-
-
-def _decode_whole(arrival: Arrival) -> bool:
-    """Decode envelope and params in one step, where nothing is unusual."""
-    rpc, payload = arrival.rpc, arrival.message.payload
-    if rpc is None or rpc.request is None or len(payload) > PAYLOAD_LIMIT:
-        return False
-    whole = arrival.codec.decode_whole(payload, rpc.request)
-    if whole is None:
-        return False
-    arrival.envelope, arrival.params = whole
-    arrival.id, arrival.decoded = arrival.envelope.id, True
-    return True
+    what = "@<group>" if arm.startswith("@") else "arm id"
+    return BrokerError("bad_arm_id", f"arm {arm[:_LONGEST_QUOTE]!r}: no {what} ([A-Za-z0-9][A-Za-z0-9._-]{{0,62}})")
 
 
 def _decode_strictly(arrival: Arrival) -> None:
@@ -207,7 +194,6 @@ def _decode_strictly(arrival: Arrival) -> None:
         arrival.codec, refusal = taken_back(message.content_type, arrival.codec, payload, error)
         arrival.id, arrival.told_id = refusal.request_id, refusal.told_id
         raise refusal from None
-    arrival.decoded = True
     arrival.id = envelope.id
     if envelope.padded:
         arrival.warnings.append(Warned("PADDED", "white space or NULs after the document were cut"))

@@ -23,6 +23,8 @@ from schema.envelope import Warned
 from schema.errors import BrokerError
 from schema.items import ITEMS
 
+GRANTED_MOST = 65_536
+"""So many of what users may do are remembered; who names others is looked up again."""
 NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 """Stands for the arm of a request that is for none."""
 
@@ -45,6 +47,13 @@ def check_overrides(state: ArmState, request: Request, outcome: Change) -> None:
         check_standing(state, request.user, slot, value)
 
 
+def _check_change(state: ArmState, request: Request, outcome: Outcome) -> None:
+    """Refuse a change that there is no room for, or that an override bars."""
+    if isinstance(outcome, CHANGES):
+        check_reserve(state, outcome)
+        check_overrides(state, request, outcome)
+
+
 class Decision:
     """Decides requests by the present settings; nothing is stored or told."""
 
@@ -55,6 +64,8 @@ class Decision:
     def follow(self, settings: Settings) -> Users:
         """Decide by these settings from now on; who may do what by them."""
         self.users = Users(settings)
+        self._granted: set[tuple[str, str, str]] = set()
+        """What users may do: user, arm and method."""
         return self.users
 
     def grant(self, user: str) -> Grant:
@@ -68,15 +79,9 @@ class Decision:
             self._policing.check_right(PolicyRight.READ, request, arm)
 
     def of(
-        self,
-        rpc: Rpc,
-        session: ArmSession | None,
-        request: Request,
-        *,
-        checked_only: bool = False,
-        wrong: BrokerError | None = None,
-        counts: bool = True,
-    ) -> Outcome:
+        self, rpc: Rpc, session: ArmSession | None, request: Request, *, checked_only: bool = False,
+        wrong: BrokerError | None = None, counts: bool = True,
+    ) -> Outcome:  # fmt: skip
         """Policy, lock, disk, the handler, and room in the queue, in this order.
 
         Args:
@@ -90,30 +95,41 @@ class Decision:
         Raises:
             BrokerError: why it is refused.
         """
-        check_policy(rpc, session, request, self.users)
+        if session is not None and (request.user, session.arm, rpc.name) not in self._granted:
+            self._check_right(rpc, session, request)
         if (policy := self._policing.policy) is not None:
             request = self._policing.check(rpc, request)
-        check_lock(rpc, session, request, self.users)
-        asked, writes, only = request.envelope, rpc.access is Access.WRITE, checked_only or request.envelope.dry_run
+        state = NOWHERE if session is None else session.state
+        if state.hold is not None:
+            check_lock(rpc, session, request, self.users)
+        asked, writes = request.envelope, rpc.access is Access.WRITE
+        only = checked_only or asked.dry_run
         if writes and not only and self._reserve.full():
             raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
         if wrong is not None:
             check_values(rpc, session, request, wrong)
-        state = NOWHERE if session is None else session.state
-        if isinstance(outcome := self._found(state, request, rpc.decide(state, request)), CHANGES):
-            check_reserve(state, outcome)
-            if state.overrides is not None or asked.valid_for_ms or asked.until_us:
-                check_overrides(state, request, outcome)
+        outcome = rpc.decide(state, request)
+        if type(outcome) is BatchQuery:
+            outcome = self._found(state, request, outcome)
+        if state.unsettled > state.queue_limit or state.overrides is not None or asked.valid_for_ms or asked.until_us:
+            _check_change(state, request, outcome)
         if policy is not None:
             return self._judged(state, rpc, request, outcome, only=only and writes, counts=counts and writes)
         return checked(state, rpc, outcome) if only and writes else outcome
 
-    def _found(self, state: ArmState, request: Request, outcome: Outcome) -> Outcome:
-        """An outcome; of a change to values of the past, with these looked up."""
-        if not isinstance(outcome, BatchQuery):
-            return outcome
-        values = self._past.found(state, outcome.source.rev, outcome.slots)
-        return decide_found(state, request, outcome, values)
+    def _check_right(self, rpc: Rpc, session: ArmSession, request: Request) -> None:
+        """Refuse what a user has no right to; who has it is remembered, unless it is for the lock of somebody else."""
+        check_policy(rpc, session, request, self.users)
+        rights = self.users.grant(request.user).on(session.arm)
+        if rpc.right is None or rpc.right in rights:
+            if len(self._granted) >= GRANTED_MOST:
+                self._granted.clear()
+            self._granted.add((request.user, session.arm, rpc.name))
+
+    def _found(self, state: ArmState, request: Request, query: BatchQuery) -> Outcome:
+        """A change to values of the past, with these looked up."""
+        values = self._past.found(state, query.source.rev, query.slots)
+        return decide_found(state, request, query, values)
 
     def _judged(
         self, state: ArmState, rpc: Rpc, request: Request, outcome: Outcome, *, only: bool, counts: bool

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from broker.accept.admission import check_lock, check_policy, method_of, only_checked, request_of
-from broker.accept.arrival import Arrival, decode_once
+from broker.accept.arrival import Arrival, decode
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
 from handlers.rpc.outcome import BatchProposal, Proposal
@@ -29,7 +29,7 @@ class Foresight:
             return False
         arrival.rpc = RPC_TABLE[topic.method]
         try:
-            decode_once(arrival)
+            decode(arrival)
             if arrival.envelope.dry_run or only_checked(arrival, session):
                 return False
             rpc = method_of(arrival, session, self._sessions, self._settings)

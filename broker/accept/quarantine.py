@@ -25,7 +25,8 @@ class Quarantine:
 
     def __init__(self, ledger: Ledger, record: str, *, clean: bool) -> None:
         self._ledger = ledger
-        self._watching = not clean
+        self.watching = not clean
+        """Whether anything may be suspected."""
         self._starts: dict[str, int] = msgspec.json.decode(record) if record and not clean else {}
 
     @property
@@ -35,7 +36,7 @@ class Quarantine:
 
     def suspects(self, message: InboundMessage) -> bool:
         """Whether a message was delivered before an unclean end."""
-        return self._watching and message.dup
+        return self.watching and message.dup
 
     async def begin(self, message: InboundMessage) -> bool:
         """Record durably that a suspect is about to be decided; False if it was so too often."""

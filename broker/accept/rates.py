@@ -28,16 +28,17 @@ USERS_MOST = 10_000
 class Bucket:
     """Tokens that come back evenly, up to `burst`."""
 
-    __slots__ = ("_at_s", "tokens")
+    __slots__ = ("at_s", "tokens")
 
     def __init__(self, burst: float, now_s: float) -> None:
         self.tokens = burst
-        self._at_s = now_s
+        self.at_s = now_s
+        """When it was filled last."""
 
     def fill(self, rate: float, burst: float, now_s: float) -> None:
         """Put in what came back since the last time."""
-        self.tokens = min(burst, self.tokens + (now_s - self._at_s) * rate)
-        self._at_s = now_s
+        self.tokens = min(burst, self.tokens + (now_s - self.at_s) * rate)
+        self.at_s = now_s
 
     def take(self, rate: float, burst: float, now_s: float) -> bool:
         """Take one token, if there is one."""
@@ -93,14 +94,15 @@ class Rates:
         With `too_much` the user asks for more than the service can do: it is held to little for a while, or, where its
         rate has no bound, until it is no more too much.
         """
-        account = self._accounts.get(user) or self._account(user, now_s)
+        account = self._accounts[user] if user in self._accounts else self._account(user, now_s)
         if not account.allowance.rate:
             return not too_much
         if too_much:
             account.held_until_s = now_s + HELD_S
         rate, burst = account.allowance if account.held_until_s <= now_s else account.paced(now_s)
         bucket = account.requests
-        bucket.fill(rate, burst, now_s)
+        if bucket.at_s != now_s or bucket.tokens > burst:
+            bucket.fill(rate, burst, now_s)
         if bucket.tokens < 1:
             return False
         bucket.tokens -= cost

@@ -41,43 +41,63 @@ class Shares:
         self._tightens = tightens
         self._shares: dict[str, _Share] = {}
         self._turn: deque[_Share] = deque()
-        self._count = 0
+        self.count = 0
+        """Messages that wait."""
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def put(self, arrival: Arrival) -> None:
         """Let a message wait for its turn."""
         topic = arrival.topic
-        share = self._shares.get(topic.user)
-        if share is None:
-            self._shares[topic.user] = share = _Share(topic.user)
+        user, conn = topic.user, topic.conn
+        if user in self._shares:
+            share = self._shares[user]
+        else:
+            self._shares[user] = share = _Share(user)
             self._turn.append(share)
-        lane = share.lanes.get(topic.conn)
-        if lane is None:
-            share.lanes[topic.conn] = lane = deque()
+        if conn in share.lanes:
+            lane = share.lanes[conn]
+        else:
+            share.lanes[conn] = lane = deque()
         lane.append(arrival)
         share.cost += arrival.cost
-        self._count += 1
+        self.count += 1
 
     def weight(self, user: str) -> float:
         """What all that waits of a user will cost."""
         share = self._shares.get(user)
         return 0.0 if share is None else share.cost
 
-    def take(self) -> Arrival:
-        """The message whose turn it is.
+    def take(self, most: float) -> list[Arrival]:
+        """The messages whose turn it is, until they cost so much; nothing may be put in between."""
+        turn, taken, cost = self._turn, list[Arrival](), 0.0
+        while turn and cost < most:
+            share = turn[0]
+            alone, lane = len(share.lanes) == 1, self._next_lane(share)
+            while lane and cost < most and lane[0].cost <= share.credit:
+                arrival = lane.popleft()
+                taken.append(arrival)
+                share.credit -= arrival.cost
+                share.cost -= arrival.cost
+                cost += arrival.cost
+                if not alone:
+                    lane = self._turned(share, lane, arrival.topic.conn)
+            if not lane:
+                del self._shares[share.user]
+                turn.popleft()
+            elif cost < most:
+                share.credit += QUANTUM
+                turn.rotate(-1)
+        self.count -= len(taken)
+        return taken
 
-        Raises:
-            IndexError: none waits.
-        """
-        while True:
-            share = self._turn[0]
-            lane = self._next_lane(share)
-            if lane[0].cost <= share.credit:
-                return self._taken(share, lane)
-            share.credit += QUANTUM
-            self._turn.rotate(-1)
+    def _turned(self, share: _Share, lane: Lane, conn: str) -> Lane:
+        """The lane that is next of several, of which this one just had its turn; an empty one when all are."""
+        del share.lanes[conn]
+        if lane:
+            share.lanes[conn] = lane
+        return self._next_lane(share) if share.lanes else lane
 
     def _next_lane(self, share: _Share) -> Lane:
         """The lane of a user that goes first: one that tightens, else the one that was not served for longest."""
@@ -92,17 +112,3 @@ class Shares:
         if arrival.tightens is None:
             arrival.tightens = self._tightens(arrival)
         return arrival.tightens
-
-    def _taken(self, share: _Share, lane: Lane) -> Arrival:
-        arrival = lane.popleft()
-        conn = arrival.topic.conn
-        share.credit -= arrival.cost
-        share.cost -= arrival.cost
-        self._count -= 1
-        del share.lanes[conn]
-        if lane:
-            share.lanes[conn] = lane
-        elif not share.lanes:
-            del self._shares[share.user]
-            self._turn.popleft()
-        return arrival

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from broker.accept.acceptor import Acceptor
-from broker.accept.acks import Acks
-from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.acks import Acks, Ticket
+from broker.accept.arrival import Arrival
 from broker.accept.backlog import MOST, Backlog
-from broker.accept.costs import PAGES, found_cost, presumed_cost
+from broker.accept.costs import COST_BYTES, COST_S, PAGES, found_cost, presumed_cost
 from broker.accept.foresight import Foresight
 from broker.accept.intake import Intake
 from broker.accept.quarantine import STARTS, Quarantine
@@ -23,6 +23,7 @@ from broker.settings import Settings
 from broker.settle.queues import Queues
 from broker.topics import Topics, user_of
 from handlers.rpc_table import MAY_TIGHTEN
+from schema.codecs import PRESUMED
 from schema.errors import BrokerError
 
 SLICE_S = 0.004
@@ -84,7 +85,7 @@ class Turnstile:
     @property
     def waiting(self) -> tuple[int, int]:
         """Requests that wait for their turn, and bytes of their payloads."""
-        return len(self._shares), self._bytes
+        return self._shares.count, self._bytes
 
     @property
     def held(self) -> int:
@@ -95,59 +96,71 @@ class Turnstile:
         """Take messages in until the link is closed."""
         self.open = True
         async for batch in self._intake.batches():
-            for message in batch:
-                if self._quarantine.suspects(message):
-                    await self._take_suspect(message)
-                else:
-                    self.take(message)
+            if self._quarantine.watching:
+                await self._take_watched(batch)
+            else:
+                self.take(batch)
             self._pick_now()
             while self._full():
                 self._room.clear()
                 await self._room.wait()
+
+    async def _take_watched(self, batch: Sequence[InboundMessage]) -> None:
+        """Take messages of which some may have ended the process: each is on record before it is decided."""
+        for message in batch:
+            if self._quarantine.suspects(message):
+                await self._take_suspect(message)
+            else:
+                self.take((message,))
 
     async def _take_suspect(self, message: InboundMessage) -> None:
         """Take one that may have ended the process; it is decided before the next of them is on record as begun."""
         barred: BrokerError | None = None
         if not await self._quarantine.begin(message):
             barred = BrokerError("quarantined", f"the service ended {STARTS} times on this message")
-        self.take(message, barred)
+        self.take((message,), barred)
         self._pick_now()
 
     def _pick_now(self) -> None:
         """Decide what waits, unless that is about to happen."""
-        if self._picking is None and self._shares and not self._closed:
+        if self._picking is None and self._shares.count and not self._closed:
             self._pick()
 
-    def take(self, message: InboundMessage, barred: BrokerError | None = None) -> None:
-        """Take one message in: let it wait for its turn, or be done with it at once.
+    def take(self, messages: Sequence[InboundMessage], barred: BrokerError | None = None) -> None:
+        """Take messages in: let each wait for its turn, or be done with it at once.
 
         Args:
-            message: the message.
-            barred: why it is refused unread, whatever it is.
+            messages: the messages, in the order of arrival.
+            barred: why they are refused unread, whatever they are.
         """
-        ticket = self._acks.enter(message)
-        topic = self._topics.parse_request(message.topic)
-        clears = message.retain and not message.payload
-        if topic is None or clears:
-            if not clears:
-                self._counters.add("request_dropped", user_of(message.topic, self._topics))
-            self._acks.done(ticket)
-            return
-        cost = presumed_cost(topic.method, len(message.payload))
-        clock = self._clock
-        now_s = clock.monotonic()
-        arrival = Arrival(message, topic, clock.now_us(), presumed_codec(message.content_type), now_s=now_s)
-        arrival.ticket, arrival.cost, arrival.barred = ticket, cost, barred
-        too_much = self._backlog.exceeds(topic.user, now_s) or (cost > 1 and self._shares.weight(topic.user) >= MOST)
-        if not self._rates.admits(topic.user, cost, now_s, too_much=too_much):
-            arrival.exempt = self._exempt(arrival)
-            if not arrival.exempt:
-                self._limit(arrival)
-                return
-        self._replies.owe(topic.user)
-        self._shares.put(arrival)
-        self._bytes += len(message.payload)
-        self._turns.busy = True
+        requests, shares, owed = self._topics.requests, self._shares, self._replies.owed
+        at_us, now_s = self._clock.now_us(), self._clock.monotonic()
+        for message, ticket in zip(messages, self._acks.enter(messages), strict=True):
+            topic = requests[message.topic]
+            if topic is None or (message.retain and not message.payload):
+                self._drop(message, ticket)
+                continue
+            user, size, cost = topic.user, len(message.payload), 1.0
+            if size >= COST_BYTES or topic.method in PAGES:
+                cost = presumed_cost(topic.method, size)
+            arrival = Arrival(message, topic, at_us, PRESUMED[message.content_type], now_s=now_s)
+            arrival.ticket, arrival.cost, arrival.barred, arrival.size = ticket, cost, barred, size
+            too_much = self._backlog.exceeds(user, now_s) or (cost > 1 and shares.weight(user) >= MOST)
+            if not self._rates.admits(user, cost, now_s, too_much=too_much):
+                arrival.exempt = self._exempt(arrival)
+                if not arrival.exempt:
+                    self._limit(arrival)
+                    continue
+            owed[user] += 1
+            shares.put(arrival)
+            self._bytes += size
+        self._turns.busy = self._turns.busy or bool(shares.count)
+
+    def _drop(self, message: InboundMessage, ticket: Ticket) -> None:
+        """Be done with what is no request: a topic that is none, or what clears a retained message."""
+        if not (message.retain and not message.payload):
+            self._counters.add("request_dropped", user_of(message.topic, self._topics))
+        self._acks.done(ticket)
 
     def turn(self, passed: Callable[[], None]) -> None:
         """Call back once what a request passes was gone through: it is read, has its turn, and is committed.
@@ -215,8 +228,8 @@ class Turnstile:
         try:
             self._decide()
         finally:
-            self._acceptor.forget()
-            self._turns.busy = bool(self._shares or self._next)
+            self._acceptor.forget(self._next)
+            self._turns.busy = bool(self._shares.count or self._next)
             self._room.set()
             store.release()
         if self._turns.busy and self._picking is None:
@@ -224,28 +237,25 @@ class Turnstile:
 
     def _decide(self) -> None:
         """Decide for the time of a slice."""
-        clock, shares, following = self._clock, self._shares, self._next
+        clock, shares, following, outbox = self._clock, self._shares, self._next, self._outbox
         begun_s = at_s = clock.monotonic()
-        while (shares or following) and at_s - begun_s < SLICE_S and not self._outbox.holds(REPLIES_MOST):
-            if not following:
-                self._look_ahead()
+        while (shares.count or following) and at_s - begun_s < SLICE_S:
+            if outbox.backlog >= REPLIES_MOST and outbox.holds(REPLIES_MOST):
+                break
+            if not following:  # few where they cost much: nobody comes between
+                following.extend(shares.take(LOOK_AHEAD))
+                self._acceptor.look(following)
             arrival = following.popleft()
-            self._bytes -= len(arrival.message.payload)
-            self._acceptor.accept(arrival)
+            self._bytes -= arrival.size
+            self._acceptor.accept(arrival, at_s)
             before_s, at_s = at_s, clock.monotonic()
-            self._settle_up(arrival, at_s - before_s, at_s)
-
-    def _look_ahead(self) -> None:
-        """Take the next ones from their shares, few where they cost much: nobody comes between."""
-        following, cost = self._next, 0.0
-        while self._shares and cost < LOOK_AHEAD:
-            following.append(self._shares.take())
-            cost += following[-1].cost
-        self._acceptor.look(following)
+            spent_s = at_s - before_s
+            if arrival.tightened or spent_s > arrival.cost * COST_S or arrival.topic.method in PAGES:
+                self._settle_up(arrival, spent_s, at_s)
 
     def _full(self) -> bool:
         """Whether so much waits for its turn that nothing more is read."""
-        return len(self._shares) >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES
+        return self._shares.count >= AHEAD_MESSAGES or self._bytes >= AHEAD_BYTES
 
     def _settle_up(self, arrival: Arrival, spent_s: float, now_s: float) -> None:
         """Charge what took longer than it looked, and give back what a tightening or a short page was charged."""

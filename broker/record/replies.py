@@ -1,5 +1,6 @@
 """Replies: built, remembered, addressed, and found again for a repeat."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -115,19 +116,19 @@ class Replies:
         """Who gets short replies."""
         self.on_traced: Callable[[Address, Reply], None] | None = None
         """Gets the replies of traced requests."""
-        self.owed: dict[str, int] = {}
+        self.owed: defaultdict[str, int] = defaultdict(int)
         """How many requests of each user that came in have no reply yet."""
 
     def owe(self, user: str) -> None:
         """A request came in that will have a reply."""
-        self.owed[user] = self.owed.get(user, 0) + 1
+        self.owed[user] += 1
 
     def _gave(self, user: str) -> None:
-        left = self.owed.get(user, 0) - 1
+        left = self.owed[user] - 1
         if left > 0:
             self.owed[user] = left
         else:
-            self.owed.pop(user, None)
+            del self.owed[user]
 
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""

@@ -1,7 +1,7 @@
 """Group commit: rows gather in a batch while the one before it is written."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -134,6 +134,12 @@ class GroupCommit(PlanReader):
             row = self._latest(row)
         return row
 
+    @property
+    def uncommitted_names(self) -> tuple[Mapping[RequestKey, int], Mapping[RequestKey, int]]:
+        """The requests that are not committed yet, by user, connection and id: of the open batch, of the one before."""
+        committing = self._committing
+        return self.batch.request_numbers, {} if committing is None else committing.request_numbers
+
     def known_uncommitted(self, key: RequestKey) -> RequestRow | None:
         """As `known`, where nothing that is committed has that name."""
         n = self.batch.request_numbers.get(key)
@@ -168,8 +174,10 @@ class GroupCommit(PlanReader):
             self._later.cancel()
 
     def _hand_over(self) -> None:
+        if self._commit is not None:  # what is scheduled goes when that ends
+            return
         self._scheduled = False
-        if self._stopped or self._commit is not None or self._error is not None or not self.batch.due:
+        if self._stopped or self._error is not None or not self.batch.due:
             return
         here = self._goes_here()
         batch = self._committing = self.batch

@@ -132,7 +132,7 @@ def added(
     user, conn, method, key = "", "", "", 0
     if request is not None:
         user, conn, method = request.user, request.conn, request.method
-        key = key_of(user, conn, request.id)
+        key = request.key or key_of(user, conn, request.id)
     if change is not None:
         if request is not None and (change.user, change.conn, change.method) != (user, conn, method):
             raise ValueError(f"change {n} is not of request {n}")

@@ -103,14 +103,12 @@ class Reader:
             raise self._damaged(damaged)
         return None
 
-    def used(self, names: Collection[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
-        """Those of some names (user, connection, id) that there may be a request of; all where that cannot be read."""
-        keys = {name: job.key_of(*name) for name in names}
+    def used(self, keys: Collection[int]) -> set[int]:
+        """Those of some keys (`job.key_of`) that there may be a request of; all where that cannot be read."""
         try:
-            found = {key for (key,) in self._connection.execute(_used(len(keys)), tuple(keys.values()))}
+            return {key for (key,) in self._connection.execute(_used(len(keys)), tuple(keys))}
         except DAMAGED:
-            return set(names)
-        return {name for name, key in keys.items() if key in found}
+            return set(keys)
 
     def request(self, n: int) -> RequestRow | None:
         """The request of that number.

@@ -113,6 +113,8 @@ class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     settled: bool = False
     reply_open: bool = False
     rev: int = 0
+    key: int = 0
+    """What it is found by (`job.key_of`), where somebody reckoned it already; 0 elsewhere."""
 
 
 class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -7,12 +7,10 @@ from schema.codecs.msgpack_codec import MsgpackCodec
 from schema.codecs.protobuf_codec import ProtobufCodec
 from schema.errors import BrokerError
 
-__all__ = ["CODECS", "Codec", "codec_for", "known_codec", "sniff", "taken_back"]
+__all__ = ["CODECS", "PRESUMED", "Codec", "codec_for", "known_codec", "sniff", "taken_back"]
 
 CODECS: dict[str, Codec] = {codec.content_type: codec for codec in (JsonCodec(), MsgpackCodec(), ProtobufCodec())}
 """Codec by content type."""
-_AS_IT_IS: dict[str, Codec | None] = {**CODECS, "": None}
-"""The same of Content Types that need not be looked into."""
 
 _NO_REQUEST = frozenset({"malformed", "unknown_field"})
 """What bytes are refused as that are no protobuf of a request, unless an id could be read in them."""
@@ -23,9 +21,18 @@ _MAP_MARKERS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
 
 def known_codec(content_type: str) -> Codec | None:
     """The codec a Content Type names, its parameters and case ignored; None if there is none."""
-    if content_type in _AS_IT_IS:
-        return _AS_IT_IS[content_type]
-    return CODECS.get(content_type.partition(";")[0].strip().lower())
+    return CODECS.get(content_type) or CODECS.get(content_type.partition(";")[0].strip().lower())
+
+
+class _Presumed(dict[str, Codec]):
+    """The codec for a reply to what may not be decodable, by Content Type: the one that it names, else JSON."""
+
+    def __missing__(self, content_type: str) -> Codec:
+        """Look into a Content Type that is not as it should be."""
+        return known_codec(content_type) or self[""]
+
+
+PRESUMED = _Presumed(CODECS | {"": CODECS[JsonCodec.content_type]})
 
 
 def codec_for(content_type: str, payload: bytes) -> Codec:
@@ -35,7 +42,9 @@ def codec_for(content_type: str, payload: bytes) -> Codec:
         BrokerError: `unsupported_codec`.
     """
     if not content_type:
-        return sniff(payload)
+        return PRESUMED[""] if payload and payload[0] == _BRACE else sniff(payload)
+    if content_type in CODECS:
+        return CODECS[content_type]
     codec = known_codec(content_type)
     if codec is None:
         known = ", ".join(CODECS)

@@ -17,7 +17,7 @@ from tests.virtual_plant import Plant, play
 SET = "SetTwistLinearSoftLimit"
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 495, 55, 0.5
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 410, 51, 0.5
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
@@ -78,9 +78,13 @@ def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     assert loop.asked["create_future"] / SETS <= FUTURES
 
 
-@pytest.mark.parametrize(("method", "params"), [("GetGravityVector", None), ("SetTwistLinearSoftLimit", 0.2)])
-def test_counting_one_request_at_a_time_costs_little(tmp_path: Path, method: str, params: float | None) -> None:
-    """Where nothing is shared with other requests of the same moment."""
+@pytest.mark.parametrize(
+    ("method", "params", "most"), [("GetGravityVector", None, 4), ("SetTwistLinearSoftLimit", 0.2, 17)]
+)
+def test_counting_one_request_at_a_time_costs_little(
+    tmp_path: Path, method: str, params: float | None, most: float
+) -> None:
+    """So many calls at most, where nothing is shared with other requests of the same moment."""
     loop = CallCounter()
 
     async def one(plant: Plant, number: int) -> None:
@@ -102,7 +106,7 @@ def test_counting_one_request_at_a_time_costs_little(tmp_path: Path, method: str
         2 * 32
     )  # one when it is published, at most one when a commit begins and one when it ends, less those before
     counting = sum(loop.modules[module] for module in COUNTING) + clocks
-    assert 0 < counting / loop.total <= COUNTING_SHARE, (counting / 32, loop.total / 32)
+    assert 0 < counting / 32 <= most, (counting / 32, loop.total / 32)
 
 
 class Quick(Pace):
@@ -139,8 +143,8 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 4.0
-"""How many times the calls of one Set a batch of six slots may take; that is about twice its CPU."""
+BATCH_CALLS = 1_960
+"""Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 
 
 def batch(number: int) -> dict[str, object]:
@@ -166,7 +170,7 @@ async def read_of(plant: Plant, method: str, params: Callable[[int], dict[str, o
 
 
 def test_calls_of_a_batch(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    """Six slots as one change cost less than four Sets, and no task."""
+    """Six slots as one change cost fewer calls than six Sets, and no task."""
     single, several = CallCounter(), CallCounter()
 
     async def scenario(plant: Plant) -> None:
@@ -189,4 +193,4 @@ def test_calls_of_a_batch(tmp_path: Path, record_property: Callable[[str, object
     )
     record_property("told", f"{several.modules.most_common(40)}")
     assert several.asked["create_task"] == 0
-    assert several.total / single.total <= BATCH_CALLS
+    assert several.total / len(ARMS) <= BATCH_CALLS

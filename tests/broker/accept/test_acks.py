@@ -15,7 +15,7 @@ async def test_what_is_done_early_waits_for_what_came_before() -> None:
     link = MemoryLink(asyncio.get_running_loop())
     acks = Acks(link)
     running = asyncio.create_task(acks.run())
-    tickets = [acks.enter(message(number)) for number in range(4)]
+    tickets = acks.enter([message(number) for number in range(4)])
 
     async def acked_after(*numbers: int) -> list[str]:
         for number in numbers:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from broker.accept.arrival import Arrival, decode, presumed_codec
+from broker.accept.arrival import Arrival, decode
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic, Topics
 from handlers.methods.motion_params import rows, vector
 from handlers.rpc_table import RPC_TABLE
+from schema.codecs import PRESUMED
 from schema.errors import BrokerError
 from tests.journey.forms import CONTENT_TYPES, encode_request
 
@@ -24,7 +25,7 @@ def arrival(payload: bytes, method: str = SET, arm: str = "r1", **fields: Any) -
         "content_type": "", "response_topic": "", "correlation": b"", "expiry_s": None, "handle": None, **fields,
     }  # fmt: skip
     message = InboundMessage(**values)
-    found = Arrival(message, RequestTopic("u", "c", arm, method), 0, presumed_codec(message.content_type))
+    found = Arrival(message, RequestTopic("u", "c", arm, method), 0, PRESUMED[message.content_type])
     found.rpc = RPC_TABLE.get(method)
     decode(found)
     return found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.arrival import Arrival
 from broker.accept.costs import COST_BYTES, COST_MOST, COST_S, PAGE_COST, PAGE_ROWS, PAGES, found_cost, presumed_cost
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic
@@ -10,11 +10,12 @@ from handlers.fleet.find_arms import find_arms
 from handlers.fleet.history import get_fleet_history
 from handlers.methods import queries
 from handlers.rpc_table import RPC_TABLE
+from schema.codecs import PRESUMED
 
 
 def cost(method: str, params: dict[str, object] | None, spent_s: float = 0.0) -> float:
     message = InboundMessage("", b"", False, False, "", "", b"", None, None)
-    arrival = Arrival(message, RequestTopic("u", "c", "r1", method), 0, presumed_codec(""))
+    arrival = Arrival(message, RequestTopic("u", "c", "r1", method), 0, PRESUMED[""])
     arrival.params = params
     return found_cost(arrival, spent_s)
 

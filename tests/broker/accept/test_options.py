@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.arrival import Arrival
 from broker.accept.options import check_options
 from broker.link.mqtt_link import InboundMessage
 from broker.settings import Users, from_document
 from broker.topics import RequestTopic
 from handlers.rpc_table import RPC_TABLE
+from schema.codecs import PRESUMED
 from schema.envelope import GroupOptions, RequestEnvelope, When
 from schema.errors import BrokerError
 
@@ -26,7 +27,7 @@ def arrival(
         expiry_s=expiry_s, handle=None,
     )  # fmt: skip
     return Arrival(
-        message, RequestTopic(user, "c", arm, method), NOW_US, presumed_codec(""), RPC_TABLE[method],
+        message, RequestTopic(user, "c", arm, method), NOW_US, PRESUMED[""], RPC_TABLE[method],
         RequestEnvelope(**envelope),
     )  # fmt: skip
 

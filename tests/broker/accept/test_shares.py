@@ -4,17 +4,18 @@ from collections import Counter
 
 import pytest
 
-from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.arrival import Arrival
 from broker.accept.shares import LOOKS, QUANTUM, Shares
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic
+from schema.codecs import PRESUMED
 
 TIGHT = "SetTwistLinearSoftLimit"
 
 
 def arrival(user: str, number: int, conn: str = "c", *, cost: float = 1.0, method: str = "GetGravityVector") -> Arrival:
     message = InboundMessage(str(number), b"", False, False, "", "", b"", None, None)
-    made = Arrival(message, RequestTopic(user, conn, "r1", method), 0, presumed_codec(""))
+    made = Arrival(message, RequestTopic(user, conn, "r1", method), 0, PRESUMED[""])
     made.cost = cost
     return made
 
@@ -26,7 +27,7 @@ def by_method(one: Arrival) -> bool:
 def order(shares: Shares) -> list[str]:
     taken = []
     while shares:
-        one = shares.take()
+        (one,) = shares.take(0.1)
         taken.append(f"{one.topic.user}{one.topic.conn}{one.message.topic}")
     return taken
 
@@ -47,7 +48,7 @@ def test_users_have_equal_shares_of_cost() -> None:
         shares.put(arrival("long", number, cost=10.0))
     spent: Counter[str] = Counter()
     for _ in range(440):
-        one = shares.take()
+        (one,) = shares.take(0.1)
         spent[one.topic.user] += int(one.cost)
     assert spent["short"] == pytest.approx(spent["long"], abs=20)
 
@@ -88,8 +89,7 @@ def test_nothing_is_left_behind() -> None:
     shares.put(arrival("a", 1))
     assert order(shares) == ["ac1"]
     assert not shares._shares
-    with pytest.raises(IndexError):
-        shares.take()
+    assert shares.take(0.1) == []
 
 
 def test_what_waits_of_a_user_weighs_what_it_will_cost() -> None:
@@ -97,5 +97,5 @@ def test_what_waits_of_a_user_weighs_what_it_will_cost() -> None:
     for number in range(3):
         shares.put(arrival("a", number, cost=2.5))
     assert (shares.weight("a"), shares.weight("b")) == (7.5, 0.0)
-    shares.take()
+    shares.take(0.1)
     assert shares.weight("a") == 5.0

@@ -318,6 +318,7 @@ def test_no_turn_is_gone_through_while_what_came_is_not_taken_in(
             del message
             return await released.wait()
 
+        monkeypatch.setattr(taking._quarantine, "watching", True)
         monkeypatch.setattr(taking._quarantine, "suspects", lambda _: True)
         monkeypatch.setattr(taking._quarantine, "begin", hang)
         assert await turns.try_one()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker.accept.arrival import Arrival, presumed_codec
+from broker.accept.arrival import Arrival
 from broker.accept.waiting import AHEAD_US, check_waiting, deadline_us, loosens
 from broker.link.mqtt_link import InboundMessage
 from broker.settings import Users, from_document
@@ -26,6 +26,7 @@ from handlers.rpc.outcome import (
 from handlers.rpc_table import RPC_TABLE
 from handlers.state.arm_state import ArmState
 from schema.arms import Authority, Verb
+from schema.codecs import PRESUMED
 from schema.envelope import RequestEnvelope
 from schema.errors import BrokerError
 
@@ -51,7 +52,7 @@ def arrival(
         expiry_s=expiry_s, handle=None, received_s=NOW_S - waited_s, sent_after_s=sent_after_s,
     )  # fmt: skip
     return Arrival(
-        message, RequestTopic(user, "c", "r1", method), NOW_US, presumed_codec(""), RPC_TABLE[method],
+        message, RequestTopic(user, "c", "r1", method), NOW_US, PRESUMED[""], RPC_TABLE[method],
         RequestEnvelope(**envelope), now_s=NOW_S,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from broker.store.anchor import Anchor
+from broker.store.job import key_of
 from broker.store.pace import FEW, KEEP_OFF, QUICK_S, SLOW_S, Pace
 from broker.store.reader import _used
 from broker.store.rows import RequestRow
@@ -174,7 +175,8 @@ async def test_many_names_are_looked_up_at_once(reopen: Reopen, committed: Commi
     await committed(store)
     store.batch.add_request(make_request(4))
     names = [("alice", "alice-hmi", f"id-{number}") for number in range(2, 8)]
-    assert store.used(names) == set(names[:2])
+    keys = [key_of(*name) for name in names]
+    assert store.used(keys) == set(keys[:2])
     uncommitted = store.known_uncommitted(names[2])
     assert uncommitted is not None
     assert uncommitted.n == 4
