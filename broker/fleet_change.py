@@ -16,6 +16,7 @@ from broker.arms.fleet import Fleet, options_of
 from broker.arms.fleet_check import CheckedFleet
 from broker.arms.jobs import ChangeJob, ForwardJob
 from broker.arms.limit_files import LimitFiles
+from broker.life import State
 from broker.publish.contents import NAMES
 from broker.record.ledger import Ledger
 from broker.settings import REAPPLY, ArmSettings, Settings, SettingsError
@@ -188,7 +189,7 @@ class FleetChange:
         """Let the queue of an arm stand; the change that is with it ends first, or is read back before it is sent."""
         left = await self._parts.queues.rest(session, REST_S)
         if isinstance(left, ChangeJob) and session.begun(left):
-            left.resumed = True
+            left.state = State.RESUMED
         for job in [job for job in session.jobs if not isinstance(job, ChangeJob)]:
             session.jobs.remove(job)
             if isinstance(job, ForwardJob):

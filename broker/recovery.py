@@ -10,8 +10,9 @@ from broker.accept.quarantine import STARTS
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import WHOLE, BatchJob, fill
 from broker.arms.damages import Damages, hold
-from broker.arms.jobs import Address, ChangeJob, Phase, Waiter
+from broker.arms.jobs import Address, ChangeJob, Waiter
 from broker.blobs import unpack, unpack_description, unpack_setters
+from broker.life import SENT, Origin, State
 from broker.record.administration import SETTINGS, Administration
 from broker.record.ledger import BATCH, RESTORE, Ledger
 from broker.record.override_rows import restore_ground, restore_override
@@ -24,7 +25,6 @@ from broker.store.restored import FENCE_KEY, RESTORED_KEY, KnownFence
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
-    ChangeState,
     ChangeUpdate,
     Damage,
     FirstRow,
@@ -141,17 +141,15 @@ def _restore_rows(
 def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger: Ledger) -> ChangeJob:
     """The job of a change that was not settled."""
     expires = ledger.clock.deadline(row.expires_us)
-    begun = row.state in (ChangeState.WRITING, ChangeState.UNKNOWN)
     known: dict[str, Any] = {
         "n": row.n, "request_n": 0 if request is None else row.n, "rev": row.rev, "slot": (row.key, row.mode),
         "loosening": row.loosening, "unchanged": row.rev == 0, "author": Author(row.user, row.conn, row.proven),
         "request_id": row.request_id, "method": row.method, "reason": row.reason, "expires": expires,
-        "at_us": row.at_us, "phase": Phase.WRITING if begun else Phase.ACCEPTED, "epoch": row.epoch,
-        "cmd_seq": row.cmd_seq, "committed": True, "recovered": True, "again": True, "resumed": begun,
-        "terms": row.terms,
+        "at_us": row.at_us, "state": State.RESUMED if row.state in SENT else State.ACCEPTED, "epoch": row.epoch,
+        "cmd_seq": row.cmd_seq, "committed": True, "origin": Origin.FOUND, "terms": row.terms,
     }  # fmt: skip
     if row.terms is not None and row.terms.when_idle:
-        known["confirmed"] = row.state == ChangeState.ACCEPTED
+        known["confirmed"] = row.state == State.ACCEPTED
     job: ChangeJob
     if row.warnings:
         known["warnings"] = _warnings(row.warnings)
@@ -241,16 +239,16 @@ def requeue(
             job = _job(session, row, requests.get(row.n), ledger)
         except UNUSABLE as error:
             damages.distrust(session, Damage("change", row.arm, str(row.n), f"it cannot be used: {error}"))
-            over = ChangeUpdate(n=row.n, state=ChangeState.SETTLED, outcome=ENDED)
+            over = ChangeUpdate(n=row.n, state=State.SETTLED, outcome=ENDED)
             ledger.store.batch.update_change(over)
             continue
         found(job)
         _put_back(session, job, row, settler)
         if row.starts >= STARTS and _gives_up(job, row, reads):
-            unread = ", and nobody could read whether the arm took it" if job.resumed else ""
-            settler.endings.failed(session, job, BrokerError("quarantined", job.given_up + unread), "refused", None)
+            unread = ", and nobody could read whether the arm took it" if job.state is State.RESUMED else ""
+            settler.endings.failed(session, job, BrokerError("quarantined", job.why + unread), "refused", None)
             continue
-        if row.state == ChangeState.HELD:
+        if row.state == State.HELD:
             settler.parking.restore(session, job)
         else:
             session.jobs.append(job)
@@ -266,15 +264,17 @@ def _put_back(session: ArmSession, job: ChangeJob, row: ChangeRow, settler: Sett
     if job.request_n:
         settler.unsettled[job.request_n] = job
     job.reverts = session.reverts
-    job.ahead = job.resumed and any(isinstance(one, ChangeJob) and one.resumed for one in session.jobs)
+    sent = [one for one in session.jobs if isinstance(one, ChangeJob) and one.state is State.RESUMED]
+    if sent and job.state is State.RESUMED:
+        job.origin = Origin.AHEAD
     job.before = session.state.reported.get(job.slot)
 
 
 def _gives_up(job: ChangeJob, row: ChangeRow, reads: dict[int, int]) -> bool:
     """Whether a change that was open over too many unclean ends is not even read back any more."""
-    job.given_up = f"the service ended uncleanly {row.starts} times while this change was open"
+    job.why = f"the service ended uncleanly {row.starts} times while this change was open"
     job.fatal_reads = reads.get(row.n, 0)
-    return not job.resumed or job.fatal_reads >= STARTS
+    return job.state is not State.RESUMED or job.fatal_reads >= STARTS
 
 
 def publish_again(

@@ -92,7 +92,7 @@ class Spans:
             "armbroker.item": job.item.key,
             "armbroker.rev": job.rev,
             "armbroker.request.id": job.request_id,
-            "armbroker.outcome": job.ended_as,
+            "armbroker.outcome": job.outcome,
         }
         name, parent = f"change {job.item.key}", _propagator.extract({NAME: job.trace})
         begun = times.of(began_s)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import moves
 from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
 from tests.vectors_place import VECTORS
 
@@ -20,6 +21,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             for name, text in report.user_properties:
                 if name == "told" and report.when == "call":
                     terminalreporter.write_line(str(text))
+
+
+WATCHED = moves.watch()
+
+
+@pytest.fixture(autouse=True)
+def watched_moves() -> Iterator[moves.Watched]:
+    """What changes do in this process: none makes a move that there is not, also where an error is caught."""
+    WATCHED.made.clear()
+    yield WATCHED
+    illegal, WATCHED.illegal = WATCHED.illegal, []
+    assert illegal == []
 
 
 @pytest.fixture(scope="session")

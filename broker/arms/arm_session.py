@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from broker.arms.jobs import ChangeJob, Job, Phase
+from broker.arms.jobs import ChangeJob, Job
 from broker.arms.stream import encode_heads
 from broker.blobs import pack, pack_setters
+from broker.life import QUEUED, SENT, State
 from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
 from devices.guard import GuardedArm
@@ -206,32 +207,28 @@ class ArmSession:
 
     def unsettled(self) -> list[ChangeJob]:
         """The changes that have no end yet, oldest first."""
-        queued = [
-            job for job in self.jobs if isinstance(job, ChangeJob) and job.phase is not Phase.DONE and not job.parked
-        ]
+        queued = [job for job in self.jobs if isinstance(job, ChangeJob) and job.state in QUEUED]
         return sorted([*self.parked, *queued], key=lambda job: job.n) if self.parked else queued
 
     def take_out(self, job: ChangeJob) -> None:
         """A change that ended waits no longer, in the queue or outside of it; one under way leaves by itself."""
-        if job.parked:
+        if job in self.parked:
             self.parked.remove(job)
             self.state.parked.pop(job.rev, None)
-            job.parked = False
         elif self.busy_with is not job:
             self.jobs.remove(job)
 
     def begun(self, job: ChangeJob) -> bool:
         """Whether the command of a change that was given up may have been sent."""
-        return job.current.phase in (Phase.WRITING, Phase.UNKNOWN) and not job.unchanged
+        return job.state in SENT and job.current.state in SENT and not job.unchanged
 
     def may_be_with_arm(self, job: ChangeJob) -> bool:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
-        return self.busy_with is job or job.resumed or job.phase is Phase.UNKNOWN
+        return self.busy_with is job or job.state is State.RESUMED or job.state is State.UNKNOWN
 
     def numbers_ahead(self) -> bool:
         """Whether a new change may have its command number at once: all before it have one, and the arm is prompt."""
         if not self.jobs:
             return True
         last = self.jobs[-1]
-        numbered = type(last) is ChangeJob and last.phase is Phase.WRITING and not last.resumed
-        return numbered and self.adapter.prompt
+        return type(last) is ChangeJob and last.state is State.WRITING and self.adapter.prompt

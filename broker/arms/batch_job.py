@@ -8,6 +8,7 @@ import msgspec
 
 from broker.arms.jobs import ChangeJob, common_of
 from broker.blobs import pack, unpack
+from broker.life import State
 from broker.store.rows import Terms
 from handlers.batch.order import step_direction
 from handlers.batch.outcomes import FAILURES, WHOLE_KEY
@@ -93,8 +94,6 @@ def unpack_values(blob: bytes | None) -> dict[Slot, Message]:
 class StepJob(ChangeJob):
     """One slot of a batch: a change without a request, carried out in its turn."""
 
-    outcome: str = ""
-    """What became of it; empty while it is open."""
     error: BrokerError | None = None
     """Why it failed, where somebody said so."""
     read: Message | None = None
@@ -204,13 +203,14 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
     if job.factory and (record is None or (told := old_outcomes(record)) is not None):
         told = {} if record is None else old_outcomes(record) or {}
         for slot in factory:
-            new_step(job, slot, Verb.RESET, None).outcome = told.get(slot_path(slot), "")
+            _settle(new_step(job, slot, Verb.RESET, None), told.get(slot_path(slot), ""))
         return job
     kept, there = unpack_batch(record), unpack_values(before)
     job.reverse, job.left_out = kept.reverse, kept.left_out
     for one in kept.steps:
         step = new_step(job, one.slot, Verb(one.verb), one.value)
-        step.outcome, step.unchanged, step.epoch, step.cmd_seq = one.outcome, one.unchanged, job.epoch, one.cmd_seq
+        _settle(step, one.outcome)
+        step.unchanged, step.epoch, step.cmd_seq = one.unchanged, job.epoch, one.cmd_seq
         step.before, step.read = there.get(one.slot), step.wanted
         job.failed = job.failed or one.outcome in FAILURES
         if one.unchanged:
@@ -218,6 +218,12 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
         if one.undoes:
             step.undoes = next(other for other in job.steps if other.slot == one.slot)
     return job
+
+
+def _settle(step: StepJob, outcome: str) -> None:
+    """Give a step the end that it had in an earlier run."""
+    if outcome:
+        step.outcome, step.state = outcome, State.SETTLED
 
 
 def proposed(outcome: BatchProposal, common: dict[str, Any]) -> BatchJob:

@@ -1,6 +1,5 @@
 """What waits in the queue of an arm."""
 
-import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import msgspec
 
 from broker.blobs import pack
+from broker.life import Origin, State
 from broker.store.rows import Terms
 from broker.timers import Timer
 from handlers.rpc.outcome import Proposal
@@ -20,15 +20,6 @@ from schema.messages import Message
 
 UNTIMED = -1.0
 """Stands for a time that was not."""
-
-
-class Phase(enum.Enum):
-    """How far a change got in this run of the service."""
-
-    ACCEPTED = "accepted"
-    WRITING = "writing"
-    UNKNOWN = "unknown"
-    DONE = "done"
 
 
 @dataclass(slots=True, eq=False)
@@ -103,9 +94,12 @@ class ChangeJob:
     """When its command was last given to the adapter."""
     ended_s: float = UNTIMED
     """When its end was decided; commit 2 follows."""
-    ended_as: str = ""
-    """What became of it."""
-    phase: Phase = Phase.ACCEPTED
+    state: State = State.ACCEPTED
+    why: str = ""
+    """The reason of its state: what it waits for; of one that is resumed why its command is not sent again."""
+    outcome: str = ""
+    """What became of it; empty while it is open."""
+    origin: Origin = Origin.NEW
     epoch: int = 0
     cmd_seq: int = 0
     before: Message | None = None
@@ -119,24 +113,8 @@ class ChangeJob:
     foreign: bool = False
     committed: bool = False
     """Whether commit 1 stands: before it nothing goes to the arm."""
-    recovered: bool = False
-    """Found accepted or writing by this start."""
-    parked: bool = False
-    """Pending outside the queue: its arm cannot take it, or it is held."""
-    why: str = ""
-    """Why it is parked."""
-    held: bool = False
-    """Parked until it is confirmed, discarded or superseded."""
-    again: bool = False
-    """Decided again before it begins: it was found by a start, or parked."""
     confirmed: bool = False
     """Somebody confirmed it: its age does not matter."""
-    resumed: bool = False
-    """An earlier run may have sent its command."""
-    ahead: bool = False
-    """That run had numbered it behind another one."""
-    given_up: str = ""
-    """Why it is not sent any more, whatever the arm has; empty otherwise. It ends as what is read back."""
     fatal_reads: int = 0
     """How often the service ended while it read back a change that was given up."""
     reply_follows: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker.arms.arm_session import ArmSession
+from broker.life import WAITING
 from broker.publish.contents import presence_word
 from handlers.items.settling import agrees
 from handlers.overrides.documents import overdue
@@ -75,7 +76,7 @@ class Census:
 
     def _look_at_changes(self, session: ArmSession, count: Count) -> None:
         for job in session.unsettled():
-            count.changes["held" if job.held else "pending" if job.parked else "queued"] += 1
+            count.changes[job.state.value if job.state in WAITING else "queued"] += 1
             count.oldest_us = min(count.oldest_us or job.at_us, job.at_us)
 
 

@@ -10,6 +10,7 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import batch_of
 from broker.arms.jobs import ChangeJob, job_of
+from broker.life import WAITING
 from broker.plans.asked import request_for
 from broker.plans.book import PlanBook
 from broker.plans.live import Live
@@ -233,9 +234,9 @@ class RowWork:
         if row.final:
             self._book.put_row(live, row, job_rev=job.rev)
             return
-        state = RowState.STORED if job.parked else row.state
+        state = RowState.STORED if job.state in WAITING else row.state
         rev = job.rev or session.state.rev
-        self._book.put_row(live, row, state=state, rev=rev, job_rev=job.rev, message=job.why if job.parked else "")
+        self._book.put_row(live, row, state=state, rev=rev, job_rev=job.rev, message=job.why)
         self._book.changed(live)
 
     def without_later(self, live: Live, arm: str, outcome: Wish) -> Wish:
@@ -279,7 +280,7 @@ class RowWork:
                 plan.gated[arm] = Gate.CLAMPED
         self._book.put_row(
             live, row, state=state, final=reply.final, rev=reply.rev, seq=reply.seq, kind=kind, name=name,
-            message=text or (job.why if job.parked else ""), violations=() if error is None else error.violations,
+            message=text or job.why, violations=() if error is None else error.violations,
             job_rev=job.rev,
         )  # fmt: skip
         self._book.changed(live)

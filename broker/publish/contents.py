@@ -6,7 +6,7 @@ from typing import Any
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob
-from broker.arms.jobs import Phase
+from broker.life import State
 from handlers.compare.drift import recipe_document
 from handlers.fleet.facts import Seen
 from handlers.items.settling import agrees
@@ -27,7 +27,10 @@ LIMITING = frozenset({CONFIG, REPORTED})
 Build = Callable[[ArmSession], dict[str, Any]]
 """Makes what a document says, to be encoded as JSON: values are encoded once, and stand in it as they are."""
 
-_PHASES = {Phase.ACCEPTED: "accepted", Phase.WRITING: "writing", Phase.UNKNOWN: "unknown"}
+_TOLD = dict(zip(State, State, strict=True)) | {State.RESUMED: State.UNKNOWN, State.PENDING: State.ACCEPTED}
+"""States as the document tells them: to those who wait it makes no difference which run may have sent a command."""
+_STEPS_TELL = frozenset({State.ACCEPTED, State.WRITING})
+"""States of a batch of which the step that it is at tells more."""
 
 
 def differs(session: ArmSession) -> list[str]:
@@ -49,7 +52,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
         elif isinstance(job, BatchJob):
             entry["items"] = [slot_path(slot) for slot in job.places]
         entry["since"] = format_time(job.at_us)
-        entry["state"] = "held" if job.held else _PHASES.get(job.current.phase, "accepted")
+        entry["state"] = _TOLD[job.current.state if job.state in _STEPS_TELL else job.state].value
         if job.idles:
             entry["when"] = "idle"
         if job.why:
@@ -104,7 +107,7 @@ def presence_word(session: ArmSession) -> str:
 
 def seen(session: ArmSession) -> Seen:
     """An arm as lists and summaries see it."""
-    return Seen(session.state, presence_word(session), sum(job.held for job in session.parked))
+    return Seen(session.state, presence_word(session), sum(job.state is State.HELD for job in session.parked))
 
 
 def _presence(session: ArmSession) -> dict[str, Any]:

@@ -4,8 +4,9 @@ import msgspec
 import structlog
 
 from broker.arms.arm_session import ArmSession
+from broker.life import State
 from broker.record.ledger import Ledger
-from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate
+from broker.store.rows import ChangeRow, ChangeUpdate
 from handlers.methods.queries import ARM_ITEM, AUTHORITY_ITEM, LOCK_ITEM
 from handlers.rpc.request import Request
 from handlers.state.limit_sources import SETTINGS_USER
@@ -105,14 +106,12 @@ class Administration:
         ledger.store.batch.add_change(
             ChangeRow(
                 n=number, arm=session.arm, rev=max(session.state.rev, 1), verb=item, key=item, mode=0, before=before,
-                after=after, state=ChangeState.SETTLED, at_us=now_us, user=by.user, conn=by.connection,
+                after=after, state=State.SETTLED, at_us=now_us, user=by.user, conn=by.connection,
                 proven=by.proven, request_id=asked.request_id, method=asked.method, reason=asked.reason,
             )
         )  # fmt: skip
         ledger.store.batch.update_change(
-            ChangeUpdate(
-                n=number, state=ChangeState.SETTLED, after=after, outcome=outcome, seq=seq, settled_at_us=now_us
-            )
+            ChangeUpdate(n=number, state=State.SETTLED, after=after, outcome=outcome, seq=seq, settled_at_us=now_us)
         )
         ledger.store.flush_soon()
 

@@ -9,11 +9,12 @@ import msgspec
 from broker import logs
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, pack_values
-from broker.arms.jobs import ChangeJob, Phase
+from broker.arms.jobs import ChangeJob
 from broker.arms.stream import Stream
 from broker.blobs import pack
 from broker.clock import Clock
 from broker.counters import Counters
+from broker.life import State
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
@@ -22,7 +23,7 @@ from broker.record.backfill import Backfill
 from broker.record.event_bodies import EventBodies, parts_of
 from broker.record.principals import Principals
 from broker.record.traffic import Traffic
-from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, EventRow
+from broker.store.rows import ChangeRow, ChangeUpdate, EventRow
 from broker.store.store import Store
 from broker.topics import Topics
 from handlers.state.arm_state import HandleEntry
@@ -36,6 +37,8 @@ from schema.messages import Message
 _MICRO = 1_000_000
 RESTORE, BATCH = "restore", "batch"
 """Verbs of the rows of changes of several slots: of a RestoreFactory, and of all others."""
+_PLAIN = frozenset(State) - {State.RESUMED, State.PENDING}
+"""States that are stored as they are, whatever else is known of the change."""
 
 
 class Ledger:
@@ -114,7 +117,7 @@ class Ledger:
     def mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
         """Give a change its command number; the first byte goes out only after the commit."""
         session.cmd_seq += 1
-        job.phase = Phase.WRITING
+        job.state = State.WRITING
         job.epoch, job.cmd_seq = session.sent = self.epoch, session.cmd_seq
         job.before = session.state.reported.get(job.slot)
 
@@ -139,7 +142,7 @@ class Ledger:
                 mode=job.slot[1],
                 before=before,
                 after=after,
-                state=state_of(job),
+                state=_stored(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
                 at_us=job.at_us,
@@ -172,7 +175,7 @@ class Ledger:
             self.put_slot(session, job.slot)
         job.kept = (before, job.record) if job.kept is None else (before, job.kept[1])
         self.store.batch.reopen_change(job.n, job.rev, before)
-        self.update_change(job, ChangeState.ACCEPTED)
+        self.update_change(job)
 
     def end_change(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
         """Store the end of a change, with its slots as they stand."""
@@ -180,15 +183,15 @@ class Ledger:
             if slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
                 self.put_slot(session, slot)
         self.put_arm(session)
-        self.update_change(job, ChangeState.SETTLED, outcome, seq)
+        self.update_change(job, outcome, seq)
 
-    def update_change(self, job: ChangeJob, state: ChangeState, outcome: str = "", seq: int = 0) -> None:
+    def update_change(self, job: ChangeJob, outcome: str = "", seq: int = 0) -> None:
         """Store how far a change got."""
-        settled, after = state is ChangeState.SETTLED, job.record
+        settled, after = job.state is State.SETTLED, job.record
         self.store.batch.update_change(
             ChangeUpdate(
                 n=job.n,
-                state=state,
+                state=job.state if job.state in _PLAIN else _stored(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
                 after=True if job.kept is not None and after == job.kept[1] else after,
@@ -211,13 +214,13 @@ class Ledger:
         self.store.batch.add_change(
             ChangeRow(
                 n=number, arm=session.arm, rev=session.state.rev, verb="set", key=slot[0], mode=slot[1],
-                before=pack(before), after=pack(after), state=ChangeState.SETTLED, at_us=now_us, user=author.user,
+                before=pack(before), after=pack(after), state=State.SETTLED, at_us=now_us, user=author.user,
                 conn=author.connection, proven=author.proven, method=method,
             )
         )  # fmt: skip
         self.store.batch.update_change(
             ChangeUpdate(
-                n=number, state=ChangeState.SETTLED, after=pack(after), outcome=outcome, seq=seq, settled_at_us=now_us
+                n=number, state=State.SETTLED, after=pack(after), outcome=outcome, seq=seq, settled_at_us=now_us
             )
         )
 
@@ -322,8 +325,10 @@ def _before(session: ArmSession, job: BatchJob) -> bytes:
     return pack_values({step.slot: reported[step.slot] for step in job.steps if step.slot in reported})
 
 
-def state_of(job: ChangeJob) -> ChangeState:
-    """How far a new change got."""
-    if job.parked:
-        return ChangeState.HELD if job.held else ChangeState.PENDING
-    return ChangeState.WRITING if job.phase is Phase.WRITING else ChangeState.ACCEPTED
+def _stored(job: ChangeJob) -> State:
+    """As which a start is to find a change: one that waits for idle and was confirmed has waited enough."""
+    if job.state is State.RESUMED:
+        return State.WRITING
+    if job.state is State.PENDING and job.confirmed and job.terms is not None and job.terms.when_idle:
+        return State.ACCEPTED
+    return job.state

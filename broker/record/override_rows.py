@@ -4,9 +4,10 @@ import msgspec
 
 from broker.arms.arm_session import ArmSession
 from broker.blobs import pack, unpack
+from broker.life import State
 from broker.record.administration import Asked
 from broker.record.ledger import Ledger
-from broker.store.rows import ChangeRow, ChangeState, ChangeUpdate, GroundRow, OverrideRow
+from broker.store.rows import ChangeRow, ChangeUpdate, GroundRow, OverrideRow
 from handlers.items.settling import Ending
 from handlers.overrides.stack import NONE
 from handlers.state.overrides import Override, Overrides
@@ -106,12 +107,10 @@ def log_kept(
     ledger.store.batch.add_change(
         ChangeRow(
             n=number, arm=session.arm, rev=session.state.rev, verb="set", key=slot[0], mode=slot[1], before=before,
-            after=after, state=ChangeState.SETTLED, at_us=now_us, user=author.user, conn=author.connection,
+            after=after, state=State.SETTLED, at_us=now_us, user=author.user, conn=author.connection,
             proven=author.proven, request_id=asked.request_id, method=asked.method, reason=asked.reason,
         )
     )  # fmt: skip
     ledger.store.batch.update_change(
-        ChangeUpdate(
-            n=number, state=ChangeState.SETTLED, after=after, outcome=Ending.APPLIED.value, settled_at_us=now_us
-        )
+        ChangeUpdate(n=number, state=State.SETTLED, after=after, outcome=Ending.APPLIED.value, settled_at_us=now_us)
     )

@@ -2,12 +2,12 @@
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob, new_step
-from broker.arms.jobs import UNTIMED, ChangeJob, Phase
+from broker.arms.jobs import UNTIMED, ChangeJob
+from broker.life import QUEUED, WAITING, Origin, State
 from broker.settle.batch_ends import BatchEnds, until
 from broker.settle.endings import not_taken, refusal_of_arm
 from broker.settle.obstacles import Park
 from broker.settle.resumed_batches import Parts, ResumedBatches
-from broker.store.rows import ChangeState
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
 from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of
@@ -61,14 +61,14 @@ class Batches:
 
     def settle_now(self, session: ArmSession, job: BatchJob) -> bool:
         """Bring a batch to its end, or park it, where its arm answers without waiting; False: `carry_out` has to."""
-        if job.factory or not job.committed or job.resumed or job.again or job.unchanged:
+        if job.factory or not job.committed or job.origin is not Origin.NEW or job.unchanged:
             return False
-        if job.phase is not Phase.WRITING:
+        if job.state is not State.WRITING:
             return False
         if self._parking.barred(session, job):
             return True
         while (step := self._next(session, job)) is not None:
-            sent = step.phase is not Phase.ACCEPTED or step.unchanged or not self._is_numbered(session, job, step)
+            sent = step.state is not State.ACCEPTED or step.unchanged or not self._is_numbered(session, job, step)
             if sent or not self._settled_now(session, job, step):
                 return False
             job.step = None
@@ -92,7 +92,7 @@ class Batches:
             return False
         ending = self._exchange.ending(session, step, step.wanted, read)
         if ending is Ending.REFUSED:  # it is read once more
-            step.phase = Phase.UNKNOWN
+            step.state = State.UNKNOWN
             return False
         self.judged(session, job, step, read, ending)
         return True
@@ -103,37 +103,37 @@ class Batches:
         Raises:
             EndedError: the change was ended meanwhile.
         """
-        if job.resumed:
+        if job.state is State.RESUMED:
             await self._resumed.resume(session, job)
         elif not job.committed:
             await self._ledger.store.committed()
         await self._go_on(session, job)
 
     async def _go_on(self, session: ArmSession, job: BatchJob) -> None:
-        if job.parked or job.phase is Phase.DONE:
+        if job.state not in QUEUED:
             return
-        if job.again:
+        if job.origin is not Origin.NEW:
             self._arrange(session, job)
         while (step := self._next(session, job)) is not None:
             if not step.unchanged and not self._is_numbered(session, job, step):
                 self.number(session, job)
-                self._ledger.update_change(job, ChangeState.WRITING)
+                self._ledger.update_change(job)
                 await self._ledger.store.committed()
             await (self._confirm(session, job, step) if step.unchanged else self.settle_step(session, job, step))
             job.step = None
-            self._ledger.update_change(job, ChangeState.WRITING)
+            self._ledger.update_change(job)
             self._endings.changed(session, step.slot)
         self._end(session, job)
 
     def _is_numbered(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Whether a step has a number of this run above what the arm knows, or was sent."""
-        if step.phase is not Phase.ACCEPTED:
+        if step.state is not State.ACCEPTED:
             return True
         number = (step.epoch, step.cmd_seq)
-        return job.phase is Phase.WRITING and step.epoch == job.epoch and step.cmd_seq > 0 and number > session.fence
+        return job.state is State.WRITING and step.epoch == job.epoch and step.cmd_seq > 0 and number > session.fence
 
     def _end(self, session: ArmSession, job: BatchJob) -> None:
-        if not job.parked and job.phase is not Phase.DONE:
+        if job.state in QUEUED:
             self._ends.end(session, job)
 
     def _arrange(self, session: ArmSession, job: BatchJob) -> None:
@@ -154,8 +154,8 @@ class Batches:
         for step in job.steps:
             if step.outcome:
                 continue
-            if step.phase is Phase.ACCEPTED and not self._may_begin(session, job, step):
-                if job.parked:
+            if step.state is State.ACCEPTED and not self._may_begin(session, job, step):
+                if job.state in WAITING:
                     return None
                 continue
             if not held_by_service(session.state, step.slot[0]):
@@ -197,7 +197,7 @@ class Batches:
         if isinstance(obstacle, Park):
             self._parking.park(session, job, obstacle)
             return False
-        if (job.again or job.reverts != session.reverts) and not step.unchanged:
+        if (job.origin is not Origin.NEW or job.reverts != session.reverts) and not step.unchanged:
             wanted = {one.slot: one.wanted for one in job.open if one.wanted is not None}
             try:
                 check_value(session.state, wanted, step.slot)
@@ -210,7 +210,7 @@ class Batches:
         """Whether a step of a RestoreFactory may begin; what it wants is known now."""
         state, slot = session.state, step.slot
         step.verb, step.wanted = step_of(state, step.item, slot)
-        if held_by_service(state, slot[0]) or job.resumed:
+        if held_by_service(state, slot[0]) or job.state is State.RESUMED:
             return True
         if step.wanted is not None and equal(slot[0], step.wanted, state.reported[slot], state.resolution_rad):
             if state.desired_rev.get(slot) == job.rev:  # nobody could name it before
@@ -229,7 +229,7 @@ class Batches:
     async def settle_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
         """Write one slot and read it back."""
         returned = step.wanted
-        if step.phase is not Phase.UNKNOWN:
+        if step.state is not State.UNKNOWN:
             begin(session, step)
             try:
                 returned = await self._exchange.write(session, step)
@@ -254,8 +254,8 @@ class Batches:
 
     def judged(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
         """A step is over, as what was read back tells; where the arm was away, what is left is decided again."""
-        if step.phase is Phase.UNKNOWN and not job.factory:
-            job.again = True
+        if step.state is State.UNKNOWN and not job.factory:
+            job.origin = max(job.origin, Origin.WAITED)
         if ending.took_effect:
             self.take(session, job, step, read, ending)
             return
@@ -268,7 +268,7 @@ class Batches:
             self.take(session, job, step, read, Ending.APPLIED)
             return True
         self._endings.foreign(session, step.slot, read, "")
-        step.unchanged, step.phase = False, Phase.ACCEPTED
+        step.unchanged, step.state = False, State.ACCEPTED
         if job.unchanged:
             job.unchanged = False
             session.state.rev += 1
@@ -281,7 +281,7 @@ class Batches:
         self._ledger.put_slot(session, step.slot)
         self._arrange(session, job)
         self.number(session, job)
-        self._ledger.update_change(job, ChangeState.WRITING)
+        self._ledger.update_change(job)
         return False
 
     def take(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
@@ -314,7 +314,7 @@ class Batches:
 
     def away(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
         """The arm was not there to be told: a step that may wait does so, with all that is left."""
-        step.phase = Phase.ACCEPTED
+        step.state = State.ACCEPTED
         if job.factory:
             self.fail(session, job, step, BrokerError("arm_away", f"{session.arm} is not connected"))
 
@@ -335,7 +335,7 @@ def take_revision(session: ArmSession, job: BatchJob) -> None:
 
 def begin(session: ArmSession, step: StepJob) -> None:
     """A step goes to the arm now."""
-    step.phase, step.committed, step.before = Phase.WRITING, True, session.state.reported.get(step.slot)
+    step.state, step.committed, step.before = State.WRITING, True, session.state.reported.get(step.slot)
 
 
 def timed(job: ChangeJob, step: StepJob) -> None:

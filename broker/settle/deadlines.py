@@ -1,7 +1,8 @@
 """The clocks of a change: a reply within 10 s, and the end of its time to live."""
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, Phase
+from broker.arms.jobs import ChangeJob
+from broker.life import State
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies
 from broker.settle.endings import Endings
@@ -25,7 +26,7 @@ class Deadlines:
 
     def start(self, session: ArmSession, job: ChangeJob) -> None:
         """Promise a reply within 10 s, and end the change when its time to live is over."""
-        if job.phase is Phase.DONE:
+        if job.state is State.SETTLED:
             return
         if job.replied is None:
             job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
@@ -35,7 +36,7 @@ class Deadlines:
 
     def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""
-        if job.phase is Phase.DONE or not job.awaited:
+        if job.state is State.SETTLED or not job.awaited:
             return
         if session.may_be_with_arm(job):
             text = f"{session.arm} gave no answer yet; ask again with the same id, or wait for its event"
@@ -48,7 +49,7 @@ class Deadlines:
 
     def _expire(self, session: ArmSession, job: ChangeJob) -> None:
         """The time to live is over: a change that has not begun ends, wherever it waits."""
-        if job.phase is Phase.DONE or session.may_be_with_arm(job):
+        if job.state is State.SETTLED or session.may_be_with_arm(job):
             return
         self._endings.failed(session, job, expired(session), "expired", None)
         session.take_out(job)

@@ -5,7 +5,8 @@ from functools import partial
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.arms.jobs import ChangeJob, Phase
+from broker.arms.jobs import ChangeJob
+from broker.life import State
 from broker.publish.documents import Documents
 from broker.record.event_parts import event_change, mode_of
 from broker.record.ledger import Ledger
@@ -181,7 +182,7 @@ class Endings:
 
     def close(self, session: ArmSession, step: StepJob, outcome: str) -> None:
         """A slot of a batch is over; where others are still to come the caller tells that it changed."""
-        step.outcome, step.phase = outcome, Phase.DONE
+        step.outcome, step.state = outcome, State.SETTLED
         session.part_over(step)
         if step.slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
             self._ledger.put_slot(session, step.slot)
@@ -254,11 +255,11 @@ class Endings:
         state, slot = session.state, job.slot
         if job.terms is not None and job.terms.until_us:
             self._overriding.settled()
-        job.phase = job.current.phase = Phase.DONE
+        job.state = job.current.state = State.SETTLED
         for timer in job.timers:
             self._timers.drop(timer)
         session.count_out(job)
-        job.ended_as = outcome
+        job.outcome, job.why = outcome, ""
         self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)
         self._ledger.end_change(session, job, outcome, seq)

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, Phase
+from broker.arms.jobs import ChangeJob
+from broker.life import State
 from broker.publish.documents import Documents
 from devices.adapter import ArmAwayError, ArmError, ArmTimeoutError, Command
 from handlers.items.settling import Ending, classify, equal
@@ -46,7 +47,7 @@ class Exchange:
         try:
             return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:
-            job.phase = Phase.UNKNOWN
+            job.state = State.UNKNOWN
             self._documents.mark(session, "config")
             return None
         except ArmAwayError:
@@ -66,7 +67,7 @@ class Exchange:
         try:
             return session.adapter.exchange_now(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:
-            job.phase = Phase.UNKNOWN
+            job.state = State.UNKNOWN
             self._documents.mark(session, "config")
             return None
         except ArmAwayError:
@@ -115,13 +116,15 @@ class Exchange:
         back = session.back = session.back or asyncio.Event()
         while True:
             back.clear()
-            if not session.state.held and (session.compared or not job.resumed):
+            if not session.state.held and (session.compared or job.state is not State.RESUMED):
                 try:
                     return await session.adapter.read(job.slot)
                 except ArmError as error:
                     log.warning("read_back_failed", arm=session.arm, slot=job.slot, why=str(error))
-            if job.phase is not Phase.UNKNOWN:
-                job.phase = Phase.UNKNOWN
+            if _ended(job):
+                raise EndedError
+            if job.state is State.ACCEPTED or job.state is State.WRITING:
+                job.state = State.UNKNOWN
                 self._documents.mark(session, "config")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(back.wait(), waits.next_s())
@@ -133,4 +136,4 @@ class Exchange:
 
 
 def _ended(job: ChangeJob) -> bool:
-    return job.phase is Phase.DONE
+    return job.state is State.SETTLED

@@ -19,7 +19,7 @@ class FatalReads:
 
     async def begin(self, session: ArmSession, job: ChangeJob) -> None:
         """A change that was given up is read next, if its arm is there; returns once that is committed."""
-        if job.given_up and session.state.online:
+        if job.why and session.state.online:
             self._reads[str(job.n)] = job.fatal_reads + 1
             self._store()
             await self._ledger.store.committed()

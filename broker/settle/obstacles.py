@@ -6,6 +6,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import Back, ChangeJob
 from broker.clock import Clock
+from broker.life import Origin
 from broker.settle.endings import MODE_KEY
 from broker.settle.idle import WAITS, IdleWatch
 from broker.settle.policing import Policing
@@ -64,16 +65,18 @@ class Obstacles:
             return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, job)) is not None:
             return _park(session, error) if _can_wait(job) else End(error, "refused")
-        if job.recovered and not _can_wait(job):
+        if job.origin >= Origin.FOUND and not _can_wait(job):
             text = f"the service restarted before {session.arm} was told. Nothing was changed."
             return End(BrokerError("expired", text), "expired")
-        if job.again and not job.unchanged and self.bars(session, job):
+        if job.origin is not Origin.NEW and not job.unchanged and self.bars(session, job):
             return _hold(self.max_age_us)
-        return self._refused_now(session, job) if job.again or job.reverts != session.reverts else None
+        if job.origin is not Origin.NEW or job.reverts != session.reverts:
+            return self._refused_now(session, job)
+        return None
 
     def _refused_now(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
         """What would be refused of a change if it were asked for now: by the policy, by the limits."""
-        if job.again and self._policing.policy is not None:
+        if job.origin is not Origin.NEW and self._policing.policy is not None:
             refused = self._policing.refuses(session.state, job)
             if refused is not None:
                 return End(refused, "refused")
@@ -97,7 +100,7 @@ class Obstacles:
         except BrokerError as refusal:
             return End(refusal, "refused")
         lock = barring(state, job.author.user, self._clock.now_us())
-        old = job.again and not job.confirmed and self._is_old(job)
+        old = job.origin is not Origin.NEW and not job.confirmed and self._is_old(job)
         if found.later is not None and lock is None and not old:
             job.wanted = found.later
         elif found.at_once is not None:
@@ -125,9 +128,8 @@ class Obstacles:
             return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, step)) is not None:
             return _park(session, error)
-        if job.again and not job.confirmed and not job.idles and self._is_old(job) and _loosens(session, step):
-            return _hold(self.max_age_us)
-        return None
+        may_be_old = job.origin is not Origin.NEW and not job.confirmed and not job.idles
+        return _hold(self.max_age_us) if may_be_old and self._is_old(job) and _loosens(session, step) else None
 
     def _waiting_for(self, session: ArmSession, job: ChangeJob, part: ChangeJob) -> BrokerError | None:
         """What must come first: the arm that is known, leave to write to it, and the arm there and ready.
@@ -147,7 +149,7 @@ class Obstacles:
     def _not_idle(self, session: ArmSession, job: ChangeJob) -> str:
         """Why a change waits on until its arm is idle; one that is new always waits, if only to be read first."""
         why = self._idle.why(session)
-        return why or ("" if job.again else "it is read first")
+        return why or ("" if job.origin is not Origin.NEW else "it is read first")
 
     def _wait_for_idle(self, session: ArmSession, job: ChangeJob, why: str) -> Park:
         state, now_us = session.state, self._clock.now_us()
@@ -185,8 +187,8 @@ class Obstacles:
         """Whether a change is older than may be; an age that cannot be known counts as old."""
         age_us = self._clock.age_us(job.at_us)
         if age_us is None:
-            return job.recovered or self._waited_us(job) > self.max_age_us
-        return max(age_us, 0 if job.recovered else self._waited_us(job)) > self.max_age_us
+            return job.origin >= Origin.FOUND or self._waited_us(job) > self.max_age_us
+        return max(age_us, 0 if job.origin >= Origin.FOUND else self._waited_us(job)) > self.max_age_us
 
     def _waited_us(self, job: ChangeJob) -> float:
         """How long a change of this run waited, on the monotonic clock."""

@@ -8,6 +8,7 @@ import msgspec
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Back, ChangeJob
 from broker.blobs import pack, unpack
+from broker.life import Origin
 from broker.record.administration import NOBODY_ASKED, Asked
 from broker.record.ledger import Ledger
 from broker.record.override_rows import keep, log_kept
@@ -113,8 +114,8 @@ class Overriding:
         )  # fmt: skip
         keep(self._ledger, session, stack.push(session.state.overrides, override, {slot: ground}))
         self.returns.drop(session, slot)
-        left_s = (terms.until_us - job.at_us) / 1e6
-        self.times.put(session, override, clock.deadline(terms.until_us) if job.recovered else job.since + left_s)
+        ends_s = job.since + (terms.until_us - job.at_us) / 1e6
+        self.times.put(session, override, clock.deadline(terms.until_us) if job.origin >= Origin.FOUND else ends_s)
 
     def _settle(self, session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[Warned, ...]:
         """What was set for good is the ground: the overrides of its slot end."""

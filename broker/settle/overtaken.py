@@ -2,15 +2,17 @@
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
+from broker.life import Origin, State
 from broker.settle.endings import SUPERSEDED, Endings
 from handlers.items.settling import same
+from schema.arms import Slot
 from schema.errors import BrokerError
 from schema.messages import Message
 
 
 def was_never_sent(session: ArmSession, job: ChangeJob) -> bool:
     """Whether an earlier run ended before it sent a command that it had numbered ahead: the arm's fence is below it."""
-    return job.ahead and session.adapter.can_be_prompt and (job.epoch, job.cmd_seq) > session.fence
+    return job.origin is Origin.AHEAD and session.adapter.can_be_prompt and (job.epoch, job.cmd_seq) > session.fence
 
 
 def overtaken_by(session: ArmSession, job: ChangeJob) -> ChangeJob | None:
@@ -19,9 +21,14 @@ def overtaken_by(session: ArmSession, job: ChangeJob) -> ChangeJob | None:
     for other in session.jobs:
         if other is job:
             found = True
-        elif found and isinstance(other, ChangeJob) and other.resumed and other.of_slot(job.slot) is not None:
+        elif found and isinstance(other, ChangeJob) and _was_sent_to(other, job.slot):
             return None if was_never_sent(session, other) else other
     return None
+
+
+def _was_sent_to(job: ChangeJob, slot: Slot) -> bool:
+    """Whether an earlier run may have sent what a change does to a slot."""
+    return job.state is State.RESUMED and job.of_slot(slot) is not None
 
 
 def end_overtaken(session: ArmSession, job: ChangeJob, newer: ChangeJob, endings: Endings) -> None:

@@ -4,14 +4,14 @@ from functools import partial
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job, Phase
-from broker.record.ledger import Ledger, state_of
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
+from broker.life import WAITING, Origin, State
+from broker.record.ledger import Ledger
 from broker.record.replies import Replies
 from broker.settle.endings import SUPERSEDED, Endings
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, loosens
 from broker.settle.queues import Queues
-from broker.store.rows import ChangeState
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.methods.pending import ALL
 from handlers.state.refusals import NOTHING_CHANGED
@@ -47,13 +47,13 @@ class Parking:
 
     def place(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
         """Put a change beside the queue; its row is the caller's."""
-        job.parked = job.again = True
-        job.why, job.held, job.confirmed = obstacle.why, obstacle.held, job.confirmed and not obstacle.held
-        job.phase, job.epoch, job.cmd_seq = Phase.ACCEPTED, 0, 0
+        job.state, job.why = State.HELD if obstacle.held else State.PENDING, obstacle.why
+        job.confirmed = job.confirmed and not obstacle.held
+        job.origin, job.epoch, job.cmd_seq = max(job.origin, Origin.WAITED), 0, 0
         session.parked.append(job)
         session.parked.sort(key=lambda one: one.n)
         if job.rev:
-            session.state.parked[job.rev] = job.held or job.idles
+            session.state.parked[job.rev] = obstacle.held or job.idles
         if job.idles:
             self.idle.wait(session)
         self._documents.mark(session, "config")
@@ -63,10 +63,10 @@ class Parking:
         for part in job.parts:
             if (newer := self._newer(session, job, part, obstacle)) is not None:
                 self._give_way(session, job, part, newer)
-        if job.phase is Phase.DONE:
+        if job.state is State.SETTLED:
             return
         self.place(session, job, obstacle)
-        self._ledger.update_change(job, _parked_as(job))
+        self._ledger.update_change(job)
         if job.awaited:
             reply = self._replies.change_reply(
                 session, job, ok=True, stage=Stage.STORED, final=False, warnings=obstacle.warnings
@@ -92,7 +92,7 @@ class Parking:
         """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""
         self._explain(session)
         for job in session.waiting():
-            if not isinstance(job, ChangeJob) or job.phase is Phase.DONE or session.may_be_with_arm(job):
+            if not isinstance(job, ChangeJob) or job.state is State.SETTLED or session.may_be_with_arm(job):
                 continue
             if not self._obstacles.free(session, job) and self.barred(session, job):
                 session.jobs.remove(job)
@@ -101,7 +101,7 @@ class Parking:
         """What keeps the parked changes may be another reason than when they were parked."""
         for job in session.parked:
             obstacle = self._obstacles.of(session, job)
-            if isinstance(obstacle, Park) and obstacle.held is job.held and obstacle.why != job.why:
+            if isinstance(obstacle, Park) and obstacle.held is (job.state is State.HELD) and obstacle.why != job.why:
                 job.why = obstacle.why
                 self._documents.mark(session, "config")
 
@@ -120,17 +120,17 @@ class Parking:
         """A newer change takes the place of one, or of a slot of a batch; without any slot left that ends, too."""
         _carry_on(newer, part)
         if not isinstance(job, BatchJob) or not isinstance(part, StepJob):
-            if job.parked:
+            if job.state in WAITING:
                 session.take_out(job)
             self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
             return
         self._endings.give_up(session, job, part, _superseded(session, part, newer.rev), TAKEN)
         if not job.open:
-            if job.parked:
+            if job.state in WAITING:
                 session.take_out(job)
             self._endings.end_batch(session, job)
-        elif job.parked:
-            self._ledger.update_change(job, state_of(job))
+        elif job.state in WAITING:
+            self._ledger.update_change(job)
 
     # ------------------------------------------------------------------ out
 
@@ -172,14 +172,14 @@ class Parking:
 
     def confirm(self, session: ArmSession, rev: int, by: Author) -> None:
         """Let the change of a revision that is held or waits for idle, or all of them, go on whatever their age."""
-        for job in [one for one in session.parked if (one.held or one.idles) and rev in (ALL, one.rev)]:
+        for job in [one for one in session.parked if (one.state is State.HELD or one.idles) and rev in (ALL, one.rev)]:
             job.confirmed = True
-            self._ledger.update_change(job, ChangeState.ACCEPTED)
+            self._go_on(session, job)
+            self._ledger.update_change(job)
             self._ledger.audit(
                 at=self._ledger.clock.now_us(), arm=session.arm, rev=job.rev, slot=job.slot, user=by.user,
                 conn=by.connection, decision="confirmed",
             )  # fmt: skip
-            self._go_on(session, job)
         self._ledger.after_commit(partial(self._kick, session))
 
     def release(self, session: ArmSession) -> None:
@@ -188,7 +188,8 @@ class Parking:
         waiting = [
             job
             for job in session.parked
-            if (not job.held and self._obstacles.free(session, job)) or (job.back is not None and first(session, job))
+            if (job.state is State.PENDING and self._obstacles.free(session, job))
+            or (job.back is not None and first(session, job))
         ]
         looser = [job for job in waiting if loosens(session, job) and not first(session, job)]
         tighter = [job for job in waiting if job not in looser]
@@ -203,7 +204,7 @@ class Parking:
 
     def resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A parked change goes on if nothing stands in its way any more."""
-        if job.parked and self._obstacles.of(session, job) is None:
+        if job.state in WAITING and self._obstacles.of(session, job) is None:
             self._go_on(session, job, first=True)
             self._ledger.after_commit(partial(self._kick, session))
 
@@ -213,17 +214,9 @@ class Parking:
     def _go_on(self, session: ArmSession, job: ChangeJob, *, first: bool = False) -> None:
         """Move a change into the queue: to its end, or before what has not begun."""
         session.take_out(job)
-        job.held, job.why = False, ""
+        job.state, job.why = State.ACCEPTED, ""
         session.jobs.insert(place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
-
-
-def _parked_as(job: ChangeJob) -> ChangeState:
-    """What the store keeps of a parked change; that somebody confirmed one that waited for idle counts over a start."""
-    if job.held:
-        return ChangeState.HELD
-    confirmed = job.confirmed and job.terms is not None and job.terms.when_idle
-    return ChangeState.ACCEPTED if confirmed else ChangeState.PENDING
 
 
 def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:
@@ -254,6 +247,6 @@ def place_of(session: ArmSession, job: ChangeJob) -> int:
 def _stays_before(other: Job, job: ChangeJob) -> bool:
     if isinstance(other, ContactJob | FollowJob | ForwardJob):
         return False
-    if other.phase is not Phase.ACCEPTED:
+    if other.state is not State.ACCEPTED:
         return True
     return job.back is None and other.n < job.n and not set(other.places).isdisjoint(job.places)

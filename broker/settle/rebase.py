@@ -1,8 +1,9 @@
 """Changes of single parts of a value that were decided upon a change which then took no effect."""
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, Phase
-from broker.record.ledger import Ledger, state_of
+from broker.arms.jobs import ChangeJob
+from broker.life import State
+from broker.record.ledger import Ledger
 from handlers.state.provenance import Setter, set_by
 from schema.arms import Slot
 from schema.joint_items import JointParameterMap
@@ -20,9 +21,9 @@ def rebase(session: ArmSession, ledger: Ledger, slot: Slot, after: int, base: tu
         part = job.of_slot(slot)
         if job.rev <= after or part is None or part.wanted is None:
             continue
-        if part.named is not None and job.phase is Phase.ACCEPTED:
+        if part.named is not None and job.state is State.ACCEPTED:
             _want_anew(session, part, _merged(value, part.wanted, part.named), (value, setter))
-            ledger.update_change(job, state_of(job))
+            ledger.update_change(job)
         value, setter = part.wanted, part.setter
 
 

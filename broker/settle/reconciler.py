@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Phase
+from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
+from broker.life import SENT, State
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.settle.adoption import Adoption
@@ -33,8 +34,6 @@ REREAD_EVENTS = frozenset(
     }
 )
 """Events after which everything is read again."""
-_MARKED = (Phase.WRITING, Phase.UNKNOWN)
-"""Phases of a change whose slot is judged by its own read-back."""
 
 
 class Reconciler:
@@ -133,7 +132,7 @@ class Reconciler:
             if not isinstance(job, ChangeJob):
                 continue
             current = job.current
-            if current.phase in _MARKED and change.slot in (None, current.slot):
+            if current.state in SENT and change.slot in (None, current.slot):
                 current.foreign = True
         if change.slot is not None:
             if change.slot[0] == MODE_KEY:
@@ -310,6 +309,6 @@ def _open_slots(session: ArmSession) -> set[Slot]:
     """The slots that a change may be writing to: their own read-back tells how it ended."""
     found: set[Slot] = set()
     for job in session.jobs:
-        if isinstance(job, ChangeJob) and job.current.phase in _MARKED:
-            found.update(job.places if job.resumed else (job.current.slot,))
+        if isinstance(job, ChangeJob) and job.current.state in SENT:
+            found.update(job.places if job.state is State.RESUMED else (job.current.slot,))
     return found

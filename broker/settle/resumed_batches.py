@@ -4,14 +4,13 @@ from typing import NamedTuple, Protocol
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.arms.jobs import Phase
+from broker.life import Origin, State
 from broker.record.ledger import Ledger
 from broker.settle.endings import Endings
 from broker.settle.exchange import Exchange
 from broker.settle.fatal_reads import FatalReads
 from broker.settle.obstacles import Obstacles
 from broker.settle.parking import Parking
-from broker.store.rows import ChangeState
 from handlers.items.config_items import held_by_service
 from handlers.items.settling import Ending
 from schema.errors import BrokerError
@@ -66,7 +65,7 @@ class ResumedBatches:
         Of a RestoreFactory nothing is sent.
         """
         await self._fatal_reads.begin(session, job)
-        resend = not job.factory and not job.given_up
+        resend = not job.factory and not job.why
         for step in job.open:
             if job.factory:
                 self._batches.may_restore(session, job, step)
@@ -79,28 +78,28 @@ class ResumedBatches:
                 elif resend and self._may_resend(session, job, step):
                     await self._batches.settle_step(session, job, step)
                 resend = False
-            self._ledger.update_change(job, ChangeState.WRITING)
+            self._ledger.update_change(job)
             self._endings.changed(session, step.slot)
         self._fatal_reads.end(job)
         self._leave(session, job)
 
     def _leave(self, session: ArmSession, job: BatchJob) -> None:
         """What is left of a batch that an earlier run began is decided again."""
-        job.resumed, job.step, job.again = False, None, True
-        job.phase, job.epoch, job.cmd_seq = Phase.ACCEPTED, 0, 0
-        if job.given_up and job.open:
-            self._endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", None)
+        job.step, job.origin = None, max(job.origin, Origin.WAITED)
+        job.state, job.epoch, job.cmd_seq = State.ACCEPTED, 0, 0
+        if job.why and job.open:
+            self._endings.failed(session, job, BrokerError("quarantined", job.why), "refused", None)
         elif job.open:
             self._parking.barred(session, job)
 
     async def _found(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Read one slot; whether that tells what became of it: a new value is taken for ours, or another writer's."""
         step.before = session.state.reported.get(step.slot)
-        job.step, step.phase, step.resumed = step, Phase.WRITING, True
+        job.step, step.state = step, State.RESUMED
         read = await self._exchange.read_back(session, step)
         ending = self._exchange.ending(session, step, step.wanted, read)
         if ending is Ending.REFUSED:
-            step.phase = Phase.ACCEPTED
+            step.state = State.ACCEPTED
             return False
         self._batches.judged(session, job, step, read, ending)
         return True

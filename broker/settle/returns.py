@@ -7,6 +7,7 @@ import structlog
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Back, ChangeJob
+from broker.life import Origin
 from broker.record.ledger import Ledger
 from broker.record.override_rows import keep
 from broker.record.principals import SERVICE
@@ -104,7 +105,7 @@ class Returns:
                 loosening=is_loosening(item, wanted, session.state.reported[slot]), unchanged=False, author=SERVICE,
                 request_id=override.request_id, method=METHOD, reason=f"override {override.rev} is over",
                 terms=Terms(plan=override.plan, returned_from=override.rev), back=Back(override.rev, given),
-                at_us=at_us, again=True,
+                at_us=at_us, origin=Origin.WAITED,
             ),
         )  # fmt: skip
 

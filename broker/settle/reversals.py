@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, proposed
 from broker.arms.jobs import ChangeJob
+from broker.life import WAITING, State
 from broker.record.administration import Asked
 from broker.record.effects import change_at, effects_of
 from broker.record.ledger import Ledger
 from broker.settle.overriding import Overriding
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
-from broker.store.rows import ChangeState, PastChange, Terms
+from broker.store.rows import PastChange, Terms
 from handlers.batch.decide import Asked as Wanted
 from handlers.batch.decide import decide_batch
 from handlers.batch.outcomes import CHANGED
@@ -77,7 +78,7 @@ class Reversals:
             return Reversal(kept={WHOLE_ARM: str(error)})
         if change is None:
             return Reversal(kept={WHOLE_ARM: f"the history tells of no change in revision {rev}"})
-        if change.state != ChangeState.SETTLED:
+        if change.state != State.SETTLED:
             raise BrokerError("held", f"the end of revision {rev} of {session.arm} is not stored yet")
         author = by or Author(change.user, change.conn, change.proven)
         return self._of_past(session, change, author, asked, admit, plan)
@@ -86,7 +87,7 @@ class Reversals:
         self, session: ArmSession, job: ChangeJob, by: Author, asked: Asked, admit: Admit, plan: int
     ) -> Reversal:
         """A change that waits is discarded, and told to nobody else; what took effect of it before is written back."""
-        if not job.parked or session.may_be_with_arm(job):
+        if job.state not in WAITING or session.may_be_with_arm(job):
             raise BrokerError("held", f"revision {job.rev} of {session.arm} is under way")
         done: dict[Slot, Effect] = {}
         if isinstance(job, BatchJob):

@@ -10,7 +10,8 @@ import structlog
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob
-from broker.arms.jobs import ChangeJob, Phase, Waiter
+from broker.arms.jobs import ChangeJob, Waiter
+from broker.life import WAITING, State
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON, Replies
@@ -31,7 +32,7 @@ from broker.settle.resumed_batches import Parts
 from broker.settle.returns import Returns
 from broker.settle.reversals import Reversals
 from broker.store.batch import Batch
-from broker.store.rows import ChangeState, RequestRow
+from broker.store.rows import RequestRow
 from broker.timers import Timers
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.items.config_items import held_by_service
@@ -111,7 +112,7 @@ class Settler:
         if in_force and job.wanted is not None:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
-        if not job.parked:
+        if job.state not in WAITING:
             session.jobs.insert(len(session.jobs) if job.back is None else place_of(session, job), job)
         batch = self._ledger.store.batch
         if batch is not self._batch:
@@ -205,22 +206,22 @@ class Settler:
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Bring one change to its end, or park it; returns when the next may begin."""
-        if job.phase is not Phase.DONE and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
+        if job.state is not State.SETTLED and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
             session.busy_with = job
             try:
                 with contextlib.suppress(EndedError):
                     await self._carry_out(session, job)
             finally:
                 session.busy_with = None
-        if not job.parked and self._mark_next(session, job):
+        if job.state not in WAITING and self._mark_next(session, job):
             await self._ledger.store.committed()
 
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
         if isinstance(job, BatchJob):
             return self._batches.settle_now(session, job)
-        begun = Phase.ACCEPTED if job.unchanged else Phase.WRITING
-        if job.wanted is None or not job.committed or job.resumed or job.phase is not begun:
+        begun = State.ACCEPTED if job.unchanged else State.WRITING
+        if job.wanted is None or not job.committed or job.state is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
         if fenced or held_by_service(session.state, job.slot[0]):
@@ -240,7 +241,7 @@ class Settler:
             return False
         ending = self.exchange.ending(session, job, job.wanted, read)
         if ending is Ending.REFUSED:  # it is read once more
-            job.phase = Phase.UNKNOWN
+            job.state = State.UNKNOWN
             return False
         self._end(session, job, read, ending)
         return True
@@ -255,7 +256,7 @@ class Settler:
         if job.wanted is not None and held_by_service(session.state, job.slot[0]):
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
-        if job.phase is Phase.ACCEPTED or (job.phase is Phase.WRITING and _is_fenced(session, job)):
+        if job.state is State.ACCEPTED or (job.state is State.WRITING and _is_fenced(session, job)):
             self._mark_writing(session, job)
             await self._ledger.store.committed()
         elif not job.committed:
@@ -264,10 +265,10 @@ class Settler:
 
     async def _tell_arm(self, session: ArmSession, job: ChangeJob) -> None:
         """Send the command, unless that was done before; read back and end the change."""
-        if job.resumed:
+        if job.state is State.RESUMED:
             await self._resume(session, job)
             return
-        if job.phase is Phase.UNKNOWN:
+        if job.state is State.UNKNOWN:
             await self._judge(session, job, job.wanted)
             return
         try:
@@ -306,7 +307,7 @@ class Settler:
         job.setter = session.setter_of(job, wanted)
         job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
         session.await_reading(job, wanted)
-        job.phase = Phase.ACCEPTED
+        job.state = State.ACCEPTED
         self._ledger.reopen_change(session, job)
         if not self.parking.barred(session, job):
             await self._carry_out(session, job)
@@ -332,15 +333,15 @@ class Settler:
             return
         take_over(session, job, read, self.endings)
         ending = self.exchange.ending(session, job, job.wanted, read)
-        if ending is Ending.REFUSED and job.given_up:
-            self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", read)
+        if ending is Ending.REFUSED and job.why:
+            self.endings.failed(session, job, BrokerError("quarantined", job.why), "refused", read)
             return
         if ending is Ending.REFUSED and not self._obstacles.free(session, job):
-            job.resumed = False
-            self.parking.barred(session, job)
+            await self._begin_anew(session, job)
             return
         ready = session.state.ready and not session.state.held
         if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
+            job.state = State.WRITING
             try:
                 await self.exchange.write(session, job)
             except ArmRefusedError as refused:
@@ -352,9 +353,9 @@ class Settler:
 
     async def _begin_anew(self, session: ArmSession, job: ChangeJob) -> None:
         """A command of an earlier run that never left it: the change is decided again, and numbered anew."""
-        job.resumed, job.phase, job.epoch, job.cmd_seq = False, Phase.ACCEPTED, 0, 0
-        if job.given_up:
-            self.endings.failed(session, job, BrokerError("quarantined", job.given_up), "refused", None)
+        job.state, job.epoch, job.cmd_seq = State.ACCEPTED, 0, 0
+        if job.why:
+            self.endings.failed(session, job, BrokerError("quarantined", job.why), "refused", None)
         elif not self.parking.barred(session, job):
             await self._carry_out(session, job)
 
@@ -364,7 +365,7 @@ class Settler:
         if index >= len(session.jobs):
             return False
         following = session.jobs[index]
-        if not isinstance(following, ChangeJob) or following.phase is not Phase.ACCEPTED or following.unchanged:
+        if not isinstance(following, ChangeJob) or following.state is not State.ACCEPTED or following.unchanged:
             return True
         if not isinstance(following, BatchJob) and self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)
@@ -372,7 +373,7 @@ class Settler:
 
     def _mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
         self._ledger.mark_writing(session, job)
-        self._ledger.update_change(job, ChangeState.WRITING)
+        self._ledger.update_change(job)
 
     def pending_max_age(self, max_age_us: int) -> None:
         """How old a loosening may be from now on when its arm returns."""
@@ -397,4 +398,4 @@ class Settler:
 
 def _is_fenced(session: ArmSession, job: ChangeJob) -> bool:
     """Whether the arm would refuse a command of this run, for it knows a higher number."""
-    return not job.resumed and (job.epoch, job.cmd_seq) <= session.fence
+    return (job.epoch, job.cmd_seq) <= session.fence

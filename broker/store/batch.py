@@ -4,10 +4,10 @@ from collections.abc import Callable, Hashable, Sized
 
 import msgspec
 
+from broker.life import State
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
-    ChangeState,
     ChangeUpdate,
     EventRow,
     FirstRow,
@@ -100,7 +100,7 @@ class Journal:
             row = msgspec.structs.replace(row, outcome=update.outcome, reply_open=update.reply_open, rev=update.rev)
         change = self.change_updates.get(row.n) or self.changes.get(row.n)
         if change is not None:
-            row = msgspec.structs.replace(row, settled=change.state == ChangeState.SETTLED)
+            row = msgspec.structs.replace(row, settled=change.state == State.SETTLED)
         return msgspec.structs.replace(row, reply_open=False) if row.n in self.replies else row
 
     def _saw(self, at_us: int) -> None:

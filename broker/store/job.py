@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from broker.life import State
 from broker.store.rows import (
     ChangeRow,
-    ChangeState,
     ChangeUpdate,
     Damage,
     EventParts,
@@ -37,7 +37,7 @@ OWED_WITH_EVENT, OWED = 85, 170
 
 No flip of one bit makes one of them of another.
 """
-SETTLED = ChangeState.SETTLED.value
+SETTLED = State.SETTLED.value
 _SEAL = 8
 """Bytes of a hash."""
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from broker.life import State
 from broker.store import job, meta_keys
 from broker.store.audit import counts
 from broker.store.digest import digest
@@ -14,7 +15,6 @@ from broker.store.errors import REMEDY, StoreBrokenError
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
-    ChangeState,
     ChangeUpdate,
     Damage,
     FirstRow,
@@ -215,7 +215,7 @@ class Repair:
     def end_changes(self, numbers: Iterable[int]) -> None:
         """Nobody knows what these changes were: they are over, whatever they were."""
         for n in numbers:
-            over = ChangeUpdate(n=n, state=ChangeState.SETTLED, outcome=ENDED)
+            over = ChangeUpdate(n=n, state=State.SETTLED, outcome=ENDED)
             self._connection.execute(job.PROGRESSED.text(1), job.progressed(over, None))
 
     # ------------------------------------------------------------------ what can be made anew

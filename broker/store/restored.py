@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from broker.life import State
 from broker.store.batch import Batch
 from broker.store.history import Lost
 from broker.store.meta_keys import RECIPE_FLOOR, RECIPE_TOP
 from broker.store.repair import open_jobs
-from broker.store.rows import ChangeState, ChangeUpdate
+from broker.store.rows import ChangeUpdate
 from broker.store.statements import BatchWriter
 
 RESTORED_KEY = "restored/"
@@ -54,8 +55,8 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
     raised: int = max(own, epoch) + EPOCHS_APART
     batch = Batch()
     for change in filter(None, (change for _, change in open_jobs(connection))):
-        if change.state != ChangeState.HELD and change.verb == "set" and change.key != "control_mode":
-            batch.update_change(ChangeUpdate(n=change.n, state=ChangeState.HELD, after=change.after))
+        if change.state != State.HELD and change.verb == "set" and change.key != "control_mode":
+            batch.update_change(ChangeUpdate(n=change.n, state=State.HELD, after=change.after))
     for arm, rev in connection.execute(_REVS).fetchall():
         batch.set_meta(RESTORED_KEY + arm, str(rev))
         batch.set_meta(FENCE_KEY + arm, msgspec.json.encode(KnownFence((raised, 0), held=False)).decode())

@@ -1,21 +1,8 @@
 """Rows of the store. Times are µs since 1970, blobs opaque bytes that the caller encoded."""
 
-import enum
-
 import msgspec
 
-
-class ChangeState(enum.StrEnum):
-    """How far a change got."""
-
-    ACCEPTED = "accepted"
-    WRITING = "writing"
-    UNKNOWN = "unknown"
-    PENDING = "pending"
-    """Accepted, and its arm cannot take it."""
-    HELD = "held"
-    """Accepted, and not sent before somebody confirms it."""
-    SETTLED = "settled"
+from broker.life import State
 
 
 class Damage(msgspec.Struct, frozen=True, order=True):
@@ -159,7 +146,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mode: int = 0
     before: bytes | None = None
     after: bytes | None = None
-    state: str = ChangeState.ACCEPTED
+    state: str = State.ACCEPTED
     epoch: int = 0
     cmd_seq: int = 0
     at_us: int

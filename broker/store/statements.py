@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from broker.life import State
 from broker.store import job, tables
 from broker.store.audit import counts, read_head
 from broker.store.batch import Batch
 from broker.store.digest import audit_hash, digest
-from broker.store.rows import ChangeState
 from broker.store.seals import Statement, Values, all_rows
 
 RAISE_EPOCH = (
@@ -29,7 +29,7 @@ RAISE_EPOCH = (
 COUNT = """UPDATE service SET commits = ?1, last_time_us = max(last_time_us, ?2),
     hash = digest(one, epoch, max(last_time_us, ?2), clean, store, ?1)"""
 """Counts a transaction without an entry of the audit; takes its number and the latest time in it."""
-UNDER_WAY = frozenset({ChangeState.ACCEPTED.value, ChangeState.WRITING.value, ChangeState.UNKNOWN.value})
+UNDER_WAY = frozenset({State.ACCEPTED.value, State.WRITING.value, State.UNKNOWN.value})
 """States of a change that may be with its arm, or is next."""
 
 _SIZES = (64, 16, 4, 1)

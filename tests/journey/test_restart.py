@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from broker.accept.quarantine import STARTS
+from broker.life import State
 from broker.service import Service
 from broker.settle.fatal_reads import READS_KEY
 from broker.store.store import Store
@@ -195,7 +196,7 @@ def test_of_an_arm_that_is_away_at_the_start_only_what_may_be_with_it_stays_open
         data = await crash(folder, (SET, TIGHT), ("SetGravityVector", GRAVITY))
         async with Plant(data, prepare=away) as plant:
             assert (await plant.reply("a"))["error"]["kind"] == "outcome_unknown"
-            assert plant.session().unsettled()[0].phase.value == "unknown"
+            assert plant.session().unsettled()[0].state is State.RESUMED
             await plant.fault("r1", "none")
             await plant.document(CHANGED, lambda event: event["request_id"] == "u/c/a")
             assert (await plant.call("r1", SET, TIGHT, id="a"))["stage"] == "applied"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from broker.arms.batch_job import BatchJob
+from broker.life import State
 from broker.link.mqtt_link import InboundMessage
 from devices.adapter import LinkState
 from schema.items import HELD_SLOTS
@@ -178,7 +179,7 @@ def check_counts(plant: Plant) -> None:
         assert sum(map(len, state.unread.values())) == len(asked)
         assert all(part.unread in state.unread[part.slot] for part in asked)
         assert max(Counter(slot for job in session.parked for slot in job.places).values(), default=1) == 1
-        assert state.parked == {job.rev: job.held for job in session.parked if job.rev}
+        assert state.parked == {job.rev: job.state is State.HELD for job in session.parked if job.rev}
 
 
 def replies_of(published: list[Published]) -> dict[str, list[dict[str, Any]]]:

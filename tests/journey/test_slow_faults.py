@@ -181,7 +181,7 @@ def test_the_queue_stands_until_a_read_succeeds(play: Callable[[Scenario], None]
         first, second = plant.send("r1", SET, value(0.25)), plant.send("r1", "SetGravityVector", {"z": -9.8})
         await plant.reply(first)
         assert plant.session().busy_with is not None
-        assert [job.phase.value for job in plant.session().unsettled()] == ["unknown", "accepted"]
+        assert [job.state for job in plant.session().unsettled()] == ["unknown", "accepted"]
         await plant.fault("r1", "none")
         await plant.document("evt/r1/config/GRAVITY_VECTOR_CHANGED", lambda event: event["request_id"].endswith(second))
         assert [event["seq"] for event in plant.events()] == [1, 2]

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from broker.arms.jobs import ChangeJob
+from broker.life import Origin
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import End, Obstacle, Obstacles
 from broker.settle.policing import Policing
@@ -82,17 +83,17 @@ HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
         ({"hold": HOLD}, {"author": Author("ann", "c", proven=True)}, "begins"),
         ({"online": False}, {"expires": 0.5}, "expired expired"),
         ({}, {"expires": 99.0}, "begins"),
-        ({}, {"recovered": True, "again": True}, "begins"),
-        ({}, {"recovered": True, "again": True, **RESET}, "expired expired"),
-        ({}, {"recovered": True, "again": True, "slot": MODE_SLOT}, "expired expired"),
-        (LOOSER, {"again": True}, "begins"),
-        (LOOSER, {"again": True, **OLD}, "held"),
-        (LOOSER, {"again": True, "confirmed": True, **OLD}, "begins"),
-        (LOOSER, {"again": True, "since": -AGE_US / 1e6}, "held"),
-        (LOOSER, {"again": True, "recovered": True, "since": -AGE_US / 1e6}, "begins"),
-        (LOOSER, {"again": True, "recovered": True, **OLD}, "held"),
-        (LOOSER, {"again": True, "unchanged": True, **OLD}, "begins"),
-        ({}, {"again": True, "at_us": START_US - AGE_US}, "begins"),
+        ({}, {"origin": Origin.FOUND}, "begins"),
+        ({}, {"origin": Origin.FOUND, **RESET}, "expired expired"),
+        ({}, {"origin": Origin.FOUND, "slot": MODE_SLOT}, "expired expired"),
+        (LOOSER, {"origin": Origin.WAITED}, "begins"),
+        (LOOSER, {"origin": Origin.WAITED, **OLD}, "held"),
+        (LOOSER, {"origin": Origin.WAITED, "confirmed": True, **OLD}, "begins"),
+        (LOOSER, {"origin": Origin.WAITED, "since": -AGE_US / 1e6}, "held"),
+        (LOOSER, {"origin": Origin.FOUND, "since": -AGE_US / 1e6}, "begins"),
+        (LOOSER, {"origin": Origin.FOUND, **OLD}, "held"),
+        (LOOSER, {"origin": Origin.WAITED, "unchanged": True, **OLD}, "begins"),
+        ({}, {"origin": Origin.WAITED, "at_us": START_US - AGE_US}, "begins"),
         (LOOSER, OLD, "begins"),
         ({}, IDLE, "waits: waits for idle: it was not idle for 2 s yet: WAITS_FOR_IDLE"),
         ({"idle_modes": {4}}, IDLE, "waits: waits for idle: mode is IDLE: WAITS_FOR_IDLE"),
@@ -104,7 +105,7 @@ HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
         ({}, {**IDLE, "confirmed": True}, "begins"),
         (
             LOOSER,
-            {"again": True, **OLD, **IDLE},
+            {"origin": Origin.WAITED, **OLD, **IDLE},
             "waits: waits for idle: it was not idle for 2 s yet: WAITS_FOR_IDLE",
         ),
         ({}, {**IDLE, "expires": 0.5}, "expired expired"),
@@ -136,7 +137,7 @@ def test_a_recovered_change_is_checked_against_the_arm_of_now(tmp_path: Path) ->
         session.state.description = msgspec.structs.replace(description, hard_limits=lower)
         obstacles = obstacles_of(plant)
         assert obstacles.of(session, job()) is None
-        found = obstacles.of(session, job(again=True))
+        found = obstacles.of(session, job(origin=Origin.WAITED))
         assert told(found) == "refused out_of_limits"
 
     play(tmp_path, scenario)
@@ -146,11 +147,11 @@ def test_an_age_that_cannot_be_known_counts_as_old(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         session = plant.session()
         session.state.reported[SLOT] = TwistLinearSoftLimit(MODE, 0.2)
-        found = job(again=True, recovered=True)
+        found = job(origin=Origin.FOUND)
         obstacles = obstacles_of(plant)
         assert told(obstacles.of(session, found)) == "begins"
         plant.clock.not_before(plant.clock.now_us() + 1)
         assert told(obstacles.of(session, found)) == "held"
-        assert told(obstacles.of(session, job(again=True))) == "begins"
+        assert told(obstacles.of(session, job(origin=Origin.WAITED))) == "begins"
 
     play(tmp_path, scenario)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from broker.life import State
 from broker.record.administration import Asked
 from broker.settle.reversals import Reversal
 from schema.envelope import Author
@@ -110,7 +111,7 @@ def test_ruling_38_an_arm_that_is_away_gets_what_tightens_on_return_and_old_loos
         await plant.fault("r1", "offline")
         found = await undo(plant, rev)
         assert found.job is not None
-        assert found.job.parked
+        assert found.job.state is State.PENDING
         await plant.turn(1000.0)
         await plant.fault("r1", "none")
         config = await plant.document(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.arms.jobs import Phase
+from broker.life import State
 from schema.arms import Fault
 from schema.enums import ControlMode
 from schema.messages import GravityVector, TwistLinearSoftLimit
@@ -48,7 +48,7 @@ def test_nothing_goes_to_the_arm_before_commit_1(tmp_path: Path) -> None:
         request = plant.send("r1", SET, value(0.25))
         while not plant.session().unsettled():
             await plant.turn()
-        assert plant.session().unsettled()[0].phase is Phase.WRITING
+        assert plant.session().unsettled()[0].state is State.WRITING
         inject(plant, Fault("foreign_change", slot=("gravity_vector", 0), value=GravityVector(0.0, 0.0, -9.0)))
         for _ in range(20):
             await plant.turn()
@@ -100,7 +100,7 @@ def test_the_next_command_waits_for_the_commit_of_its_mark(tmp_path: Path) -> No
             await plant.turn()
         for _ in range(20):
             await plant.turn()
-        assert [job.phase for job in plant.session().unsettled()] == [Phase.WRITING]
+        assert [job.state for job in plant.session().unsettled()] == [State.WRITING]
         assert commands(tmp_path, ITEM) == [[1, 1]]
         blocker.execute("COMMIT")
         blocker.close()

@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker.life import State
 from broker.store import anchor
 from broker.store.backup import FILE, NOTE, back_up, read_backup, restore
 from broker.store.errors import BackupError, HistoryLostError, StoreLockedError
 from broker.store.restored import EPOCHS_APART, FENCE_KEY, RESTORED_KEY
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, RequestRow
 from broker.store.store import Store
 
 Committed = Callable[[Store], Awaitable[None]]
@@ -25,7 +26,7 @@ async def store(tmp_path: Path, committed: Committed, make_change: Make) -> Iter
     """An open store with changes in every state."""
     store = Store.open(tmp_path / "data", lambda: 0)
     store.load()
-    states = [*ChangeState, ChangeState.ACCEPTED]
+    states = [*State, State.ACCEPTED]
     for n, state in enumerate(states, 1):
         key = "control_mode" if n == len(states) else "gravity_vector"
         store.batch.add_change(make_change(n, state=state, key=key, epoch=1, cmd_seq=n))
@@ -121,8 +122,8 @@ def test_what_waited_is_held_and_the_epoch_is_above_all(store: Store, tmp_path: 
     again.close()
     assert loaded.epoch == restored.epoch + 1
     states = {row.n: row.state for row in loaded.open_changes}
-    assert states == dict.fromkeys((1, 2, 3, 4, 5), ChangeState.HELD) | {7: ChangeState.ACCEPTED}
-    assert {row.cmd_seq for row in loaded.open_changes if row.state == ChangeState.HELD} == {0, 5}
+    assert states == dict.fromkeys((1, 2, 3, 4, 5), State.HELD) | {7: State.ACCEPTED}
+    assert {row.cmd_seq for row in loaded.open_changes if row.state == State.HELD} == {0, 5}
     assert loaded.meta[RESTORED_KEY + "arm1"] == "9"
     assert msgspec.json.decode(loaded.meta[FENCE_KEY + "arm1"]) == [[restored.epoch, 0], False]
     with closing(sqlite3.connect(tmp_path / "data" / FILE)) as connection:

@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker.life import State
 from broker.store import anchor
 from broker.store.errors import HistoryLostError, StoreBrokenError
 from broker.store.restored import EPOCHS_APART
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, RequestRow
 from broker.store.store import FILE, Store
 
 Committed = Callable[[Store], Awaitable[None]]
@@ -29,7 +30,7 @@ async def killed(tmp_path: Path, committed: Committed, make_request: MakeRequest
     store.load()
     for n in range(1, 11):
         store.batch.add_request(make_request(n, settled=False, reply_open=False, outcome=b""))
-        store.batch.add_change(make_change(n, state=ChangeState.ACCEPTED))
+        store.batch.add_change(make_change(n, state=State.ACCEPTED))
         store.batch.put_arm(ArmRow(arm="arm1", rev=n))
         store.batch.audit(b"entry %d" % n)
         await committed(store)
@@ -139,7 +140,7 @@ def test_what_is_left_is_accepted_in_a_higher_epoch_with_all_that_waits_held(kil
     store = Store.open(killed, lambda: 77, accept_lost=True)
     loaded = store.load()
     assert loaded.epoch == 1 + EPOCHS_APART + 1
-    assert {row.state for row in loaded.open_changes} == {ChangeState.HELD}
+    assert {row.state for row in loaded.open_changes} == {State.HELD}
     assert loaded.meta["restored/arm1"] == "5"
     store.close()
     with closing(sqlite3.connect(killed / FILE)) as connection:
@@ -156,7 +157,7 @@ def test_a_whole_store_is_accepted_as_it_is(killed: Path) -> None:
     store = Store.open(killed, lambda: 0, accept_lost=True)
     loaded = store.load()
     assert loaded.epoch == 2
-    assert {row.state for row in loaded.open_changes} == {ChangeState.ACCEPTED}
+    assert {row.state for row in loaded.open_changes} == {State.ACCEPTED}
     store.close()
 
 

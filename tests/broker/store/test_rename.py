@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from broker.life import State
 from broker.store import job
 from broker.store.errors import RenameRefusedError
 from broker.store.meta_keys import DAMAGED, FIRST_NAME, RENAMED
 from broker.store.rename import OF_ARM
-from broker.store.rows import ArmRow, ChangeRow, ChangeState, EventRow, FirstRow, HandleRow, ItemRow, Loaded, PlanArmRow
+from broker.store.rows import ArmRow, ChangeRow, EventRow, FirstRow, HandleRow, ItemRow, Loaded, PlanArmRow
 from broker.store.seals import agrees, all_rows, selected
 from broker.store.store import FILE, Store
 from broker.store.tables import META, SEALS
@@ -36,7 +37,7 @@ def put_arm(store: Store, arm: str, first: int, make_change: Callable[..., Chang
     batch.put_ground((arm, "gravity_vector", 0), b"ground")
     batch.put_override(arm, 5, b"override")
     batch.add_change(make_change(first, arm=arm, rev=2))
-    batch.add_change(make_change(first + 1, arm=arm, rev=3, state=ChangeState.HELD))
+    batch.add_change(make_change(first + 1, arm=arm, rev=3, state=State.HELD))
     for seq in (1, 2):
         batch.add_event(
             EventRow(

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker.life import State
 from broker.store import job
 from broker.store.rows import (
     ArmRow,
     ChangeRow,
-    ChangeState,
     ChangeUpdate,
     EventParts,
     EventRow,
@@ -69,7 +69,7 @@ REQUEST = RequestRow(
     codec="json", outcome=b"o", settled=True, reply_open=True, rev=3,
 )  # fmt: skip
 CHANGE = ChangeRow(
-    n=7, arm="a", rev=3, verb="set", key="k", mode=2, before=b"b", after=b"w", state=ChangeState.WRITING, epoch=4,
+    n=7, arm="a", rev=3, verb="set", key="k", mode=2, before=b"b", after=b"w", state=State.WRITING, epoch=4,
     cmd_seq=9, at_us=5, expires_us=6, loosening=True, user="u", conn="c", proven=True, request_id="u/c/i", method="M",
     reason="r", warnings=b"[]", terms=Terms(until_us=9, recipe="weld@3", plan=17, approved_by="bob", ground=b"g"),
 )  # fmt: skip

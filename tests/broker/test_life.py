@@ -1,0 +1,140 @@
+"""How a change lives: the table of moves against the code that makes them, and what happens when they are made."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker.arms.jobs import ChangeJob
+from broker.life import FIRST, MOVES, QUEUED, SENT, WAITING, Origin, State
+from schema.arms import Verb
+from schema.envelope import Author
+from schema.items import ITEMS
+from tests.moves import NAMES, Watched
+
+ROOT = Path(__file__).parents[2]
+SITES = {
+    ("broker/record/ledger.py", "mark_writing"): ["number"],
+    ("broker/settle/batches.py", "begin"): ["number"],
+    ("broker/settle/batches.py", "_settled_now"): ["lose"],
+    ("broker/settle/exchange.py", "write"): ["lose"],
+    ("broker/settle/exchange.py", "write_and_read_now"): ["lose"],
+    ("broker/settle/exchange.py", "_until_read"): ["lose"],
+    ("broker/settle/settler.py", "settle_now"): ["lose"],
+    ("broker/settle/settler.py", "_resume"): ["send again"],
+    ("broker/settle/settler.py", "_begin_anew"): ["begin anew"],
+    ("broker/settle/settler.py", "_confirm_unchanged"): ["begin anew"],
+    ("broker/settle/batches.py", "confirmed"): ["begin anew"],
+    ("broker/settle/batches.py", "away"): ["begin anew"],
+    ("broker/settle/resumed_batches.py", "_leave"): ["begin anew"],
+    ("broker/settle/resumed_batches.py", "_found"): ["begin anew", "read first"],
+    ("broker/fleet_change.py", "_rest"): ["read first"],
+    ("broker/settle/parking.py", "place"): ["hold", "park"],
+    ("broker/settle/parking.py", "_go_on"): ["go on"],
+    ("broker/settle/endings.py", "close"): ["settle"],
+    ("broker/settle/endings.py", "settled"): ["settle"],
+    ("broker/arms/batch_job.py", "_settle"): ["settle"],
+}
+"""Where each move is made: all places that assign a state to a change, or to a slot of a batch."""
+
+
+def test_every_pair_of_states_has_one_name_at_most() -> None:
+    pairs = [(before, move.after) for move in MOVES for before in move.before]
+    assert len(set(pairs)) == len(pairs)
+    assert len({move.name for move in MOVES}) == len(MOVES)
+    assert all(move.after not in move.before for move in MOVES if move.name != "read first")
+
+
+def test_every_state_can_be_reached_and_all_lead_to_the_end() -> None:
+    assert _reached(FIRST, dict.fromkeys(NAMES)) == set(State)
+    back = {(after, before): None for before, after in NAMES}
+    assert _reached(frozenset({State.SETTLED}), back) == set(State)
+    assert not [pair for pair in NAMES if pair[0] is State.SETTLED], "an end is for good"
+
+
+def _reached(first: frozenset[State], pairs: dict[tuple[State, State], None]) -> set[State]:
+    found = set(first)
+    while more := {after for before, after in pairs if before in found} - found:
+        found |= more
+    return found
+
+
+def test_states_are_in_the_queue_or_wait_or_are_over() -> None:
+    assert QUEUED | WAITING | {State.SETTLED} == set(State)
+    assert not QUEUED & WAITING
+    assert QUEUED > SENT
+    assert sorted(Origin) == [Origin.NEW, Origin.WAITED, Origin.FOUND, Origin.AHEAD]
+
+
+def _assigned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The names of the states that a function assigns to an attribute `state`."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = zip(target.elts, node.value.elts, strict=True)
+            for aim, value in pairs:
+                if isinstance(aim, ast.Attribute) and aim.attr == "state":
+                    yield from _states(value)
+
+
+def _states(value: ast.expr) -> Iterator[str]:
+    """The names of the states in an expression."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "State":
+            yield node.attr
+
+
+def test_every_assignment_is_a_move_of_the_table() -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted((ROOT / "broker").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (states := sorted({*_assigned(node)})):
+                found[path.relative_to(ROOT).as_posix(), node.name] = states
+    after = {move.name: move.after.name for move in MOVES}
+    assert found == {place: sorted(after[name] for name in names) for place, names in SITES.items()}
+    assert {name for names in SITES.values() for name in names} == set(after)
+
+
+@pytest.mark.parametrize("before", list(State))
+@pytest.mark.parametrize("after", list(State))
+def test_a_move_that_is_not_in_the_table_is_refused(before: State, after: State) -> None:
+    """What watches all tests knows each move."""
+    watched = Watched(_Kept())
+    job = ChangeJob.__new__(ChangeJob)
+    job.request_id, job.slot = "u/c/a", ("gravity_vector", 0)
+    watched._kept.state = before
+    if before is after or (before, after) in NAMES:
+        watched.__set__(job, after)
+        assert watched._kept.state is after
+        assert watched.illegal == []
+        return
+    with pytest.raises(AssertionError, match=f"from {before} to {after}"):
+        watched.__set__(job, after)
+    assert len(watched.illegal) == 1
+
+
+class _Kept:
+    """The state of one change."""
+
+    state: State
+
+    def __get__(self, job: ChangeJob, owner: type) -> State:
+        return self.state
+
+    def __set__(self, job: ChangeJob, state: State) -> None:
+        self.state = state
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - FIRST))
+def test_no_change_begins_in_the_middle(state: State, watched_moves: Watched) -> None:
+    with pytest.raises(AssertionError, match=f"begins {state}"):
+        ChangeJob(
+            n=1, request_n=1, rev=2, slot=("gravity_vector", 0), item=ITEMS["gravity_vector"], verb=Verb.RESET,
+            wanted=None, loosening=False, unchanged=False, author=Author("u", "c", proven=False), request_id="u/c/a",
+            method="", reason="", state=state,
+        )  # fmt: skip
+    watched_moves.illegal.clear()
