@@ -7,7 +7,8 @@ from broker.life import QUEUED, WAITING, Origin, State
 from broker.settle.batch_ends import BatchEnds, until
 from broker.settle.endings import not_taken, refusal_of_arm
 from broker.settle.obstacles import Park
-from broker.settle.resumed_batches import Parts, ResumedBatches
+from broker.settle.parts import Parts
+from broker.settle.resumed_batches import ResumedBatches
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
 from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of

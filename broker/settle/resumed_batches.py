@@ -1,31 +1,15 @@
 """Changes of several slots that an earlier run began: what it left is read, then the rest is decided again."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
 from broker.life import Origin, State
-from broker.record.ledger import Ledger
-from broker.settle.endings import Endings
-from broker.settle.exchange import Exchange
-from broker.settle.fatal_reads import FatalReads
-from broker.settle.obstacles import Obstacles
-from broker.settle.parking import Parking
+from broker.settle.parts import Parts
 from handlers.items.config_items import held_by_service
 from handlers.items.settling import Ending
 from schema.errors import BrokerError
 from schema.messages import Message
-
-
-class Parts(NamedTuple):
-    """What carries out changes of single slots, shared with those."""
-
-    ledger: Ledger
-    endings: Endings
-    exchange: Exchange
-    obstacles: Obstacles
-    parking: Parking
-    fatal_reads: FatalReads
 
 
 class Steps(Protocol):

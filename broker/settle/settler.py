@@ -24,11 +24,11 @@ from broker.settle.fatal_reads import FatalReads
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, needs_arm
 from broker.settle.overriding import Overriding
-from broker.settle.overtaken import end_overtaken, overtaken_by, take_over, was_never_sent
 from broker.settle.parking import Parking, place_of
+from broker.settle.parts import Parts
 from broker.settle.policing import Policing
 from broker.settle.queues import Queues
-from broker.settle.resumed_batches import Parts
+from broker.settle.resumed import Resumed
 from broker.settle.returns import Returns
 from broker.settle.reversals import Reversals
 from broker.store.batch import Batch
@@ -72,8 +72,9 @@ class Settler:
         self._obstacles = Obstacles(ledger.clock, pending_max_age_us, self.policing, idle)
         self.parking = Parking(ledger, replies, self._obstacles, self.endings, queues, idle)
         self._returns.work(timers, self.admit, self.parking.resume, self.parking.give_up)
-        self.exchange, self._fatal_reads = Exchange(documents, ledger.clock.monotonic), FatalReads(ledger)
-        parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, self._fatal_reads)
+        self.exchange = Exchange(documents, ledger.clock.monotonic)
+        parts = Parts(ledger, self.endings, self.exchange, self._obstacles, self.parking, FatalReads(ledger))
+        self._resumed = Resumed(parts, self)
         self.batch_ends = ends = BatchEnds(ledger, replies, self.endings)
         self.endings.end_batch = ends.end
         self._batches = Batches(parts, ends)
@@ -233,7 +234,7 @@ class Settler:
         try:
             read = self.exchange.write_and_read_now(session, job)
         except ArmRefusedError as refused:
-            self._refused_by_arm(session, job, refused)
+            self.refuse(session, job, refused)
             return True
         except ArmAwayError:
             return self.parking.barred(session, job)
@@ -266,25 +267,27 @@ class Settler:
     async def _tell_arm(self, session: ArmSession, job: ChangeJob) -> None:
         """Send the command, unless that was done before; read back and end the change."""
         if job.state is State.RESUMED:
-            await self._resume(session, job)
+            if await self._resumed.resume(session, job):
+                await self._carry_out(session, job)
             return
         if job.state is State.UNKNOWN:
-            await self._judge(session, job, job.wanted)
+            await self.judge(session, job, job.wanted)
             return
         try:
             returned = await self.exchange.write(session, job)
         except ArmRefusedError as refused:
-            self._refused_by_arm(session, job, refused)
+            self.refuse(session, job, refused)
         except ArmAwayError:
             self.parking.barred(session, job)
         else:
-            await self._judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
+            await self.judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
 
-    def _refused_by_arm(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
+    def refuse(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
+        """End a change that the arm did not take."""
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
         self.endings.failed(session, job, error, "refused", None)
 
-    async def _judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
+    async def judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
         """Read back and end the change."""
         self._end(session, job, *await self.exchange.judge(session, job, wanted))
 
@@ -319,45 +322,6 @@ class Settler:
             return False
         self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
         return True
-
-    async def _resume(self, session: ArmSession, job: ChangeJob) -> None:
-        """A command of an earlier run: read first, then at most one re-send of the same pair."""
-        await self._fatal_reads.begin(session, job)
-        read = await self.exchange.read_back(session, job)
-        self._fatal_reads.end(job)
-        if was_never_sent(session, job):
-            await self._begin_anew(session, job)
-            return
-        if (newer := overtaken_by(session, job)) is not None:
-            end_overtaken(session, job, newer, self.endings)
-            return
-        take_over(session, job, read, self.endings)
-        ending = self.exchange.ending(session, job, job.wanted, read)
-        if ending is Ending.REFUSED and job.why:
-            self.endings.failed(session, job, BrokerError("quarantined", job.why), "refused", read)
-            return
-        if ending is Ending.REFUSED and not self._obstacles.free(session, job):
-            await self._begin_anew(session, job)
-            return
-        ready = session.state.ready and not session.state.held
-        if ending is Ending.REFUSED and ready and not self._obstacles.bars(session, job):
-            job.state = State.WRITING
-            try:
-                await self.exchange.write(session, job)
-            except ArmRefusedError as refused:
-                self._refused_by_arm(session, job, refused)
-                return
-            except ArmAwayError as error:
-                log.warning("resend_failed", arm=session.arm, slot=job.slot, why=str(error))
-        await self._judge(session, job, job.wanted)
-
-    async def _begin_anew(self, session: ArmSession, job: ChangeJob) -> None:
-        """A command of an earlier run that never left it: the change is decided again, and numbered anew."""
-        job.state, job.epoch, job.cmd_seq = State.ACCEPTED, 0, 0
-        if job.why:
-            self.endings.failed(session, job, BrokerError("quarantined", job.why), "refused", None)
-        elif not self.parking.barred(session, job):
-            await self._carry_out(session, job)
 
     def _mark_next(self, session: ArmSession, job: ChangeJob) -> bool:
         """Let the next change share the commit of this one; whether there is something to wait for."""
