@@ -11,9 +11,11 @@ from broker.record.traffic import Traffic
 from handlers.plans.pace import Bucket
 from handlers.plans.states import PlanState
 
-SLICE_S, PAUSES = 0.002, 3.0
-"""How long plans are worked on without a pause, and the pause after it as a multiple while other requests come: one
-more row may begin before a slice ends, so that it is 5 ms at most."""
+SLICE_S, BESIDE_S, PAUSES = 0.002, 0.001, 3.0
+"""How long plans are worked on without a pause, and while other requests come, and the pause after it as a multiple
+then. What rows lead to is done later: their commits, their arms, their events. So a slice is short."""
+STEP_S = 0.02
+"""While other requests come, how long it takes at least from the begin of a row to the next look."""
 SLICE_ROWS = 64
 """Rows of a slice at most."""
 BUSY_S = 1.0
@@ -42,6 +44,7 @@ class Driver:
         self.bucket = Bucket(rate, 0.0, clock.monotonic())
         self._order: deque[int] = deque()
         self._wake = asyncio.Event()
+        self._paced = False
         self._answers, self._busy_until, self._halted_until = 0, 0.0, 0.0
         self.begun = 0
         """Rows that were accepted, refused or skipped since the start."""
@@ -56,11 +59,13 @@ class Driver:
             self._wake.clear()
             began = self._clock.monotonic()
             busy = self._others_come(began)
-            wait_s = self._slice(began, busy=busy)
-            if wait_s is None:
+            rest_s = self._slice(began, busy=busy)
+            if rest_s is None:
                 await asyncio.sleep((self._clock.monotonic() - began) * PAUSES if busy else 0)
+            elif self._paced:
+                await asyncio.sleep(max(rest_s, STEP_S))
             elif not self._wake.is_set():
-                await self._rest(wait_s)
+                await self._rest(rest_s)
 
     async def _rest(self, most_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -74,12 +79,17 @@ class Driver:
         """Whether other requests were answered since a moment ago."""
         answers = sum(self._traffic.answers.values())
         if answers != self._answers:
-            self._answers, self._busy_until = answers, now_s + BUSY_S
+            self._paced = False
+        self._answers, self._busy_until = answers, now_s + BUSY_S
         return now_s < self._busy_until
 
     def _slice(self, began: float, *, busy: bool) -> float | None:
-        """Work for a moment; None: there may be more to do, else how long to wait at most."""
-        monotonic = self._clock.monotonic
+        """Work for a moment; None: there may be more to do, else how long to wait at most.
+
+        `_paced` tells whether a row waits for the bucket: nothing else that happens lets it begin earlier.
+        """
+        self._paced = False
+        monotonic, most_s = self._clock.monotonic, BESIDE_S if busy else SLICE_S
         if began < self._halted_until:
             return self._halted_until - began
         self.bucket.fill(began)
@@ -88,12 +98,13 @@ class Driver:
             if live is None:
                 return self._until_again(began)
             begins = live.plan.state is not PlanState.CHECKING
-            if begins and busy and not self.bucket.take():
-                return self.bucket.wait_s
+            if begins and busy and not self.bucket.take(tightens=live.urgent):
+                self._paced = True
+                return self.bucket.wait_s(tightens=live.urgent)
             if not self._step(live, began):
                 return AGAIN_S
             self.begun += begins
-            if monotonic() - began >= SLICE_S:
+            if monotonic() - began >= most_s:
                 break
         return None
 
