@@ -7,18 +7,24 @@ from broker.blobs import pack, unpack
 from broker.life import State
 from broker.record.administration import Asked
 from broker.record.ledger import Ledger
+from broker.store.batch import Batch
 from broker.store.rows import ChangeRow, ChangeUpdate, GroundRow, OverrideRow
 from handlers.items.settling import Ending
 from handlers.overrides.stack import NONE
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import OF_PART, OF_SLOT, Given, Part, Place, as_part, by_slot, slot_of
+from handlers.state.provenance import PARTED
 from schema.arms import Slot
 from schema.envelope import Author
 from schema.items import ITEMS
 from schema.messages import Message
 
+_PartOf = tuple[str, int, str, Part]
+"""Item, mode, name and value of a part."""
+
 
 class _Body(msgspec.Struct, frozen=True, array_like=True):
-    """The body of a row; slots as item and mode. A new field is appended."""
+    """The body of a row; slots as item and mode, their parts with names. A new field is appended."""
 
     values: list[tuple[str, int, bytes]]
     since_us: int
@@ -32,29 +38,44 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
     told: bool = False
     owed: list[tuple[str, int]] = []
     tries: int = 0
+    parts: list[_PartOf] = []
+    owed_parts: list[tuple[str, int, str]] = []
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Body).decode
+_decode_parts = msgspec.msgpack.Decoder(dict[str, Part]).decode
 
 
 def body_of(override: Override) -> bytes:
     """The body of the row of an override."""
-    by = override.by
+    by, values, owed = override.by, override.values.items(), override.owed
+    wholes = [
+        (*slot_of(place), pack(value)) for place, value in values if isinstance(value, Message) and _is_slot(place)
+    ]
+    parts = [(*place, as_part(value)) for place, value in values if len(place) == OF_PART]
     return _encode(
         _Body(
-            [(*slot, pack(value)) for slot, value in override.values.items()], override.since_us, override.until_us,
-            by.user, by.connection, by.proven, override.request_id, override.reason, override.plan, override.told,
-            list(override.owed), override.tries,
+            wholes, override.since_us, override.until_us, by.user, by.connection, by.proven, override.request_id,
+            override.reason, override.plan, override.told, [slot_of(place) for place in owed if _is_slot(place)],
+            override.tries, parts, [place for place in owed if len(place) == OF_PART],
         )
     )  # fmt: skip
 
 
+def _is_slot(place: Place) -> bool:
+    return len(place) == OF_SLOT
+
+
 def restore_ground(session: ArmSession, row: GroundRow) -> None:
     """What a start finds of a ground."""
-    known = session.state.overrides or NONE
-    ground = unpack(row.value, ITEMS[row.key].record)
-    session.state.overrides = Overrides({**known.grounds, (row.key, row.mode): ground}, known.live, known.returning)
+    known, slot, item = session.state.overrides or NONE, (row.key, row.mode), ITEMS[row.key]
+    grounds: dict[Place, Given] = {}
+    if item.record in PARTED:
+        grounds |= {(*slot, name): part for name, part in _decode_parts(row.value).items()}
+    else:
+        grounds[slot] = unpack(row.value, item.record)
+    session.state.overrides = Overrides({**known.grounds, **grounds}, known.live, known.returning)
 
 
 def restore_override(session: ArmSession, row: OverrideRow) -> None:
@@ -68,11 +89,13 @@ def restore_override(session: ArmSession, row: OverrideRow) -> None:
 
 def _override_of(row: OverrideRow) -> Override:
     body = _decode(row.body)
+    values: dict[Place, Given] = {(key, mode): unpack(value, ITEMS[key].record) for key, mode, value in body.values}
+    values |= {(key, mode, name): part for key, mode, name, part in body.parts}
     return Override(
-        rev=row.rev, values={(key, mode): unpack(value, ITEMS[key].record) for key, mode, value in body.values},
+        rev=row.rev, values=values,
         since_us=body.since_us, until_us=body.until_us, by=Author(body.user, body.conn, body.proven),
         request_id=body.request_id, reason=body.reason, plan=body.plan, told=body.told,
-        owed=tuple((key, mode) for key, mode in body.owed), tries=body.tries,
+        owed=(*body.owed, *body.owed_parts), tries=body.tries,
     )  # fmt: skip
 
 
@@ -86,14 +109,22 @@ def keep(ledger: Ledger, session: ArmSession, after: Overrides | None) -> None:
             batch.put_override(arm, rev, body_of(override))
     for rev in known.keys() - kept.keys():
         batch.put_override(arm, rev, None)
-    for slot, ground in now.grounds.items():
-        if before.grounds.get(slot) is not ground:
-            batch.put_ground((arm, *slot), pack(ground))
-    for slot in before.grounds.keys() - now.grounds.keys():
-        batch.put_ground((arm, *slot), None)
+    _keep_grounds(batch, arm, before, now)
     session.state.overrides = after
     ledger.documents.mark(session, "config")
     ledger.store.flush_soon()
+
+
+def _keep_grounds(batch: Batch, arm: str, before: Overrides, now: Overrides) -> None:
+    """One row a slot, for all parts of it that have a ground."""
+    for slot in by_slot((*now.grounds, *before.grounds)):
+        places = now.places(slot)
+        if not places:
+            batch.put_ground((arm, *slot), None)
+        elif places != before.places(slot) or any(now.grounds[one] is not before.grounds[one] for one in places):
+            whole = now.grounds.get(slot)
+            parts = {place[-1]: now.grounds[place] for place in places}
+            batch.put_ground((arm, *slot), pack(whole) if isinstance(whole, Message) else _encode(parts))
 
 
 def log_kept(

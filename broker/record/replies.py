@@ -21,6 +21,7 @@ from handlers.items.settling import agrees
 from handlers.methods.factory import RESTORE_FACTORY, factory_slots
 from handlers.rpc.outcome import Answer
 from handlers.rpc_table import reply_message
+from handlers.state.places import slot_of
 from schema.codecs import CODECS
 from schema.codecs.plain import from_plain
 from schema.codecs.times import parse_time
@@ -323,4 +324,4 @@ def in_force(session: ArmSession, reply: Reply, rev: int) -> bool:
     override = None if state.overrides is None else state.overrides.find(rev)
     if state.overrides is None or override is None:
         return False
-    return all(state.overrides.newest(slot) is override and agrees(state, slot) for slot in override.values)
+    return all(state.overrides.newest(place) is override and agrees(state, slot_of(place)) for place in override.values)

@@ -15,7 +15,7 @@ from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence
 from handlers.methods.authority import barring, below_control, held_by
 from handlers.methods.pending import waiting_warnings
-from handlers.overrides.returns import aim_of, goes_first, writes
+from handlers.overrides.returns import due, goes_first
 from handlers.overrides.standing import kept_by, standing
 from handlers.state.arm_state import ArmState
 from handlers.state.refusals import NOTHING_CHANGED, held_arm
@@ -92,13 +92,12 @@ class Obstacles:
         state = session.state
         if (error := self._unreached(state)) is not None:
             return _park(session, error)
-        aim = aim_of(state, job.slot)
-        if aim is None:
-            return End(BrokerError("overwritten", f"{job.slot[0]} was set meanwhile"), "superseded")
         try:
-            found = writes(state, job.slot, aim, back.given)
+            found = due(state, job.slot, back.given)
         except BrokerError as refusal:
             return End(refusal, "refused")
+        if found is None:
+            return End(BrokerError("overwritten", f"{job.slot[0]} was set meanwhile"), "superseded")
         lock = barring(state, job.author.user, self._clock.now_us())
         old = job.origin is not Origin.NEW and not job.confirmed and self._is_old(job)
         if found.later is not None and lock is None and not old:

@@ -16,12 +16,14 @@ from broker.record.principals import SERVICE
 from broker.settle.override_times import OverrideTimes
 from broker.settle.returns import Returns
 from broker.store.rows import Terms
+from handlers.items.parts import put
 from handlers.items.settling import agrees, same
 from handlers.overrides import stack
 from handlers.overrides.documents import override_details
 from handlers.overrides.room import check_room
 from handlers.rpc.outcome import EndOrder, ExtendOrder
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import by_slot
 from schema.arms import Slot
 from schema.codecs.times import format_time
 from schema.envelope import Author, Stage, Warned
@@ -69,12 +71,8 @@ class Overriding:
             return
         self._claimed += bool(terms.until_us)
         if terms.returned_from:
-            returning = () if overrides is None else overrides.returning
-            known = [
-                one.values[job.slot] for one in returning if one.rev == terms.returned_from and job.slot in one.owed
-            ]
-            given = known[0] if known else session.state.reported[job.slot]
-            job.back = Back(terms.returned_from, given)
+            reported, gave = session.state.reported[job.slot], {} if overrides is None else overrides.gave(job.slot)
+            job.back = Back(terms.returned_from, put(session.state, job.slot, reported, gave))
 
     def begin(self, session: ArmSession) -> None:
         """After a start, or when the arm is back in the settings: end what is over, go on with what is owed."""
@@ -157,7 +155,7 @@ class Overriding:
         if overrides is None or override is None:
             return
         steps = self.returns.steps(session, overrides, override)
-        owed = [step.slot for step in steps if step.is_owed]
+        owed = [place for step in steps if step.is_owed for place in step.places]
         keep(self._ledger, session, stack.cut(overrides, rev, owed).left)
         left_alone = not owed and any(step.writes.overwritten for step in steps)
         self._over(session, overrides, override, "overwritten" if left_alone else cause, by, asked)
@@ -177,9 +175,11 @@ class Overriding:
         override = None if overrides is None else overrides.find(rev)
         if overrides is None or override is None:
             return
-        for slot, value in override.values.items():
-            log_kept(self._ledger, session, slot, (overrides.grounds[slot], value), by, asked)
-        done = stack.keep(overrides, rev)
+        done, state = stack.keep(overrides, rev), session.state
+        for slot in by_slot(override.values):
+            before = put(state, slot, state.reported[slot], overrides.grounds)
+            after = put(state, slot, before, override.values)
+            log_kept(self._ledger, session, slot, (before, after), by, asked)
         keep(self._ledger, session, done.left)
         for one in done.ended:
             self._over(session, overrides, one, "kept" if one.rev == rev else "superseded", by, asked)
@@ -244,6 +244,5 @@ class Overriding:
 def _ground(session: ArmSession, slot: Slot) -> Message:
     """What is there for good: the ground below overrides, else what is reported, as it is desired if both agree."""
     state = session.state
-    if state.overrides is not None and (ground := state.overrides.grounds.get(slot)) is not None:
-        return ground
-    return state.desired[slot] if agrees(state, slot) else state.reported[slot]
+    ground = state.desired[slot] if agrees(state, slot) else state.reported[slot]
+    return ground if state.overrides is None else put(state, slot, ground, state.overrides.grounds)

@@ -2,11 +2,12 @@
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
-from broker.life import State
+from broker.life import SENT
 from broker.record.ledger import Ledger
+from handlers.items.parts import put
+from handlers.state.places import given_in
 from handlers.state.provenance import Setter, set_by
 from schema.arms import Slot
-from schema.joint_items import JointParameterMap
 from schema.messages import Message
 
 
@@ -21,18 +22,11 @@ def rebase(session: ArmSession, ledger: Ledger, slot: Slot, after: int, base: tu
         part = job.of_slot(slot)
         if job.rev <= after or part is None or part.wanted is None:
             continue
-        if part.named is not None and job.state is State.ACCEPTED:
-            _want_anew(session, part, _merged(value, part.wanted, part.named), (value, setter))
+        if part.named is not None and job.state not in SENT:
+            anew = put(session.state, slot, value, given_in(slot, part.wanted, part.named, None))
+            _want_anew(session, part, anew, (value, setter))
             ledger.update_change(job)
         value, setter = part.wanted, part.setter
-
-
-def _merged(base: Message, wanted: Message, named: frozenset[str]) -> Message:
-    """The named parts of what is wanted, the others as in `base`; only parameters have such parts."""
-    if not isinstance(base, JointParameterMap) or not isinstance(wanted, JointParameterMap):
-        return wanted
-    own = {name: value for name, value in wanted.parameters.items() if name in named}
-    return JointParameterMap(base.parameters | own)
 
 
 def _want_anew(session: ArmSession, job: ChangeJob, anew: Message, base: tuple[Message, Setter]) -> None:

@@ -14,10 +14,13 @@ from broker.record.principals import SERVICE
 from broker.store.rows import Terms
 from broker.timers import Timers
 from handlers.items.direction import is_loosening
+from handlers.items.parts import put
 from handlers.items.settling import same
 from handlers.overrides import stack
-from handlers.overrides.returns import Writes, aim_of, legal, writes
+from handlers.overrides.nearest import legal
+from handlers.overrides.returns import Writes, aim_of, due, gave, writes
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import Place, by_slot
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.items import ITEMS
@@ -34,7 +37,9 @@ class Step(NamedTuple):
     """What the end of an override means for one slot; `carried`: a return that is under way leads there."""
 
     slot: Slot
+    places: tuple[Place, ...]
     aim: Message
+    given: Message
     writes: Writes
     carried: ChangeJob | None
 
@@ -65,16 +70,19 @@ class Returns:
     def steps(self, session: ArmSession, overrides: Overrides, override: Override) -> list[Step]:
         """What its end means for each slot in which it is in force; what others wish for is not settled yet counts."""
         found = []
-        for slot, given in override.values.items():
-            if overrides.newest(slot) is not override or slot not in session.state.reported:
+        state = session.state
+        uncovered = [place for place in override.values if overrides.newest(place) is override]
+        for slot, places in by_slot(uncovered).items():
+            if slot not in state.reported:
                 continue
-            below = [one for one in overrides.of(slot) if one is not override]
-            aim = below[-1].values[slot] if below else overrides.grounds[slot]
+            reported = state.reported[slot]
+            aim = put(state, slot, reported, {place: stack.below(overrides, override, place) for place in places})
+            given = put(state, slot, reported, {place: override.values[place] for place in places})
             carried = _return_of(session, slot)
             ordered = _writes(session, slot, aim, given)
             if _others(session, slot):
                 ordered = ordered._replace(later=None)
-            found.append(Step(slot, aim, ordered, carried))
+            found.append(Step(slot, places, aim, given, ordered, carried))
         return found
 
     def begin(self, session: ArmSession, override: Override, steps: list[Step]) -> None:
@@ -84,8 +92,7 @@ class Returns:
                 self._desire(session, step.slot, step.aim)
                 self._resume(session, step.carried)
             elif step.is_owed:
-                given = override.values[step.slot]
-                self._order(session, override, step.slot, step.writes, given, self._ledger.clock.now_us())
+                self._order(session, override, step.slot, step.writes, step.given, self._ledger.clock.now_us())
             else:
                 self._desire(session, step.slot, step.aim)
 
@@ -137,7 +144,7 @@ class Returns:
         aim = aim_of(session.state, slot)
         if overrides is None or aim is None or job.wanted is None:
             return
-        more = _writes(session, slot, aim, job.wanted)
+        more = _writes(session, slot, aim, gave(session.state, slot, job.wanted))
         owing = _owing(overrides, slot)
         if more.at_once is not None or more.later is not None:
             self._order(session, owing, slot, more, job.wanted, job.at_us)
@@ -164,15 +171,16 @@ class Returns:
         if job.back is None or aim is None:
             return False
         try:
-            return writes(session.state, job.slot, aim, job.back.given).at_once is not None
+            found = due(session.state, job.slot, job.back.given)
         except BrokerError:
             return is_loosening(job.item, session.state.reported[job.slot], aim)
+        return found is not None and found.at_once is not None
 
     def resume(self, session: ArmSession) -> None:
         """What is owed and has no change under way gets one: after a start, or when the arm is back in the settings."""
         overrides = session.state.overrides
         for override in () if overrides is None else overrides.returning:
-            for slot in override.owed:
+            for slot in by_slot(override.owed):
                 self._try_again(session, slot)
 
     def _try_again(self, session: ArmSession, slot: Slot) -> None:
@@ -181,11 +189,12 @@ class Returns:
         if overrides is None or aim is None or _return_of(session, slot) is not None:
             return
         owing = _owing(overrides, slot)
-        ordered = _writes(session, slot, aim, owing.values[slot])
+        given = put(state, slot, state.reported[slot], overrides.gave(slot))
+        ordered = _writes(session, slot, aim, given)
         if ordered.at_once is None and (ordered.later is None or owing.tries):
             keep(self._ledger, session, stack.paid(overrides, slot))
         else:
-            self._order(session, owing, slot, ordered, owing.values[slot], self._ledger.clock.now_us())
+            self._order(session, owing, slot, ordered, given, self._ledger.clock.now_us())
 
     def drop(self, session: ArmSession, slot: Slot) -> None:
         """Somebody set a slot: a return that has not begun ends."""
@@ -207,7 +216,7 @@ def _others(session: ArmSession, slot: Slot) -> bool:
 
 def _owing(overrides: Overrides, slot: Slot) -> Override:
     """The override that ended last of those that owe a slot."""
-    return next(one for one in reversed(overrides.returning) if slot in one.owed)
+    return next(one for one in reversed(overrides.returning) if slot in by_slot(one.owed))
 
 
 def _writes(session: ArmSession, slot: Slot, aim: Message, given: Message) -> Writes:

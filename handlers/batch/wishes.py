@@ -9,6 +9,7 @@ from handlers.items.overlay import overlay
 from handlers.items.parameter_checks import present_parameters
 from handlers.stack.joint_vectors import to_message
 from handlers.state.arm_state import ArmState, as_message
+from handlers.state.provenance import numbers_of
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Slot
 from schema.envelope import Warned
@@ -42,16 +43,17 @@ def wish_of(state: ArmState, slot: Slot, value: Message, *, whole: bool = False)
         raise BrokerError("not_applicable", f"{state.arm} has no {slot_path(slot)} that can be set. {NOTHING_CHANGED}")
     if key not in _NAMED:
         return Wish(value, CHECKS[key])
+    named = None if whole else frozenset(numbers_of(value))
     if isinstance(value, JointLimits):
-        return _limits(state, value if whole else overlay(state.desired[slot], value))
+        return _limits(state, value if whole else overlay(state.desired[slot], value), named)
     if isinstance(value, JointParameterMap):
         if whole and held_by_service(state, key):
             return Wish(value, CHECKS[key])
         merged = JointParameterMap(present_parameters(state) | value.parameters)
         return Wish(merged, CHECKS[key], frozenset(value.parameters))
-    return Wish(value if whole else overlay(state.desired[slot], value), CHECKS[key])
+    return Wish(value if whole else overlay(state.desired[slot], value), CHECKS[key], named)
 
 
-def _limits(state: ArmState, value: Message) -> Wish:
+def _limits(state: ArmState, value: Message, named: frozenset[str] | None) -> Wish:
     """Application limits: lists of all joints, once it is known that they are."""
-    return Wish(to_message(vectors_in(state, as_message(value, JointLimits))), CHECKS[_LIMITS])
+    return Wish(to_message(vectors_in(state, as_message(value, JointLimits))), CHECKS[_LIMITS], named)

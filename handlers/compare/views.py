@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from handlers.items.parts import put
+from handlers.items.verbs import grounded
 from handlers.state.arm_state import ArmState
 from handlers.state.refusals import not_read
 from schema.arms import Slot
@@ -20,12 +22,12 @@ def values_of(state: ArmState, view: View) -> dict[Slot, Message]:
         raise not_read(state)
     found: Mapping[Slot, Message] = state.reported if view is View.REPORTED else state.desired
     values = {slot: value for slot, value in found.items() if slot[0] != MODE_ITEM}
-    if view is View.GROUND and state.overrides is not None:
-        values |= state.overrides.grounds
-    return values
+    return grounded(state, values) if view is View.GROUND else values
 
 
 def ground_of(state: ArmState, slot: Slot) -> Message | None:
     """What took effect last in a slot, overrides left out; None of a slot that was never read."""
-    grounds = {} if state.overrides is None else state.overrides.grounds
-    return grounds.get(slot, state.reported.get(slot))
+    reported = state.reported.get(slot)
+    if reported is None or state.overrides is None:
+        return reported
+    return put(state, slot, reported, state.overrides.grounds)

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from handlers.items.parts import put
 from handlers.rpc.fleet_queries import ValueCondition
 from handlers.rpc.plain_params import known_only, listed
 from handlers.state.arm_state import ArmState
@@ -87,9 +88,9 @@ def value_of(state: ArmState, slot: Slot, view: str) -> Message | None:
     if view == REPORTED:
         return state.reported.get(slot)
     desired = state.desired.get(slot)
-    if view == DESIRED or state.overrides is None:
+    if view == DESIRED or state.overrides is None or desired is None:
         return desired
-    return state.overrides.grounds.get(slot, desired)
+    return put(state, slot, desired, state.overrides.grounds)
 
 
 def holds(condition: ValueCondition, state: ArmState) -> bool:

@@ -40,12 +40,13 @@ def ceilings_of(message: Message) -> dict[str, float]:
         return {
             f"{joint}.{name}": value
             for joint, gains in message.joints.items()
-            for name, value in _safety_ceilings(gains).items()
+            for name, value in safety_ceilings(gains).items()
         }
     return _parameter_ceilings(as_message(message, JointParameterMap))
 
 
-def _safety_ceilings(gains: JointSafetyGains) -> dict[str, float]:
+def safety_ceilings(gains: JointSafetyGains) -> dict[str, float]:
+    """The bounds of the record of one joint."""
     found = {"k_position": gains.k_position, "k_velocity": gains.k_velocity}
     if gains.k_position or gains.soft_lower_limit or gains.soft_upper_limit:
         found |= {"lower": -gains.soft_lower_limit, "upper": gains.soft_upper_limit}
@@ -62,7 +63,7 @@ def _parameter_ceilings(message: JointParameterMap) -> dict[str, float]:
     return found
 
 
-def _inside(values: dict[str, float], bounds: dict[str, float]) -> bool:
+def inside(values: dict[str, float], bounds: dict[str, float]) -> bool:
     """Whether every bound of the reference is kept; a bound that is not there any more is lifted."""
     return all(values.get(name, math.inf) <= bound for name, bound in bounds.items())
 
@@ -70,7 +71,7 @@ def _inside(values: dict[str, float], bounds: dict[str, float]) -> bool:
 def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> bool:
     """Whether every component of `message` is at or tighter than that of `reference`; never for unordered items."""
     if item.order is Order.INTERVAL:
-        return _inside(ceilings_of(message), ceilings_of(reference))
+        return inside(ceilings_of(message), ceilings_of(reference))
     if item.order is not Order.UPPER:
         return False
     name = NUMBER_FIELDS[item.key]

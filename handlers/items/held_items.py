@@ -29,9 +29,11 @@ INITIAL_ORDER = (PARAMETERS_SLOT, SAFETY_SLOT, APPLICATION_SLOT)
 """The slots in the order in which they start: the application limits are made of what the parameters say."""
 
 
-def propose_reset(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
-    """The Reset of a held slot: its value is known at once."""
-    return Proposal(slot, Verb.RESET, value, is_loosening(item, value, state.reported.get(slot)))
+def propose_reset(
+    item: ConfigItem, state: ArmState, slot: Slot, value: Message, named: frozenset[str] | None = None
+) -> Proposal:
+    """The Reset of a held slot, or of the parts `named`: its value is known at once."""
+    return Proposal(slot, Verb.RESET, value, is_loosening(item, value, state.reported.get(slot)), named=named)
 
 
 def reset_held(item: ConfigItem, state: ArmState, request: Request) -> Proposal:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
+from handlers.items.parts import put
 from handlers.items.room import check_room
 from handlers.items.sanity import stopping_doubts, told
 from handlers.items.settling import agrees, equal
 from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState, as_message
+from handlers.state.places import Given, Place, by_slot
 from handlers.state.refusals import NOTHING_CHANGED, held_arm, not_read
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
@@ -53,13 +55,22 @@ def viewed(state: ArmState, view: View) -> Mapping[Slot, Message]:
         return state.reported
     if view is View.DESIRED or state.overrides is None:
         return state.desired
-    return {**state.desired, **state.overrides.grounds}
+    return grounded(state, state.desired)
+
+
+def grounded(state: ArmState, values: Mapping[Slot, Message]) -> dict[Slot, Message]:
+    """Values of an arm, with the ground where something of a slot is overridden."""
+    grounds: Mapping[Place, Given] = {} if state.overrides is None else state.overrides.grounds
+    slots = [slot for slot in by_slot(grounds) if slot in values]
+    return {**values, **{slot: put(state, slot, values[slot], grounds) for slot in slots}}
 
 
 def until_of(state: ArmState, slots: Iterable[Slot]) -> int:
     """When the first of the overrides that are in force in these slots is over, µs since 1970; 0 where none is."""
     overrides = state.overrides
-    newest = [] if overrides is None else [overrides.newest(slot) for slot in slots]
+    if overrides is None:
+        return 0
+    newest = [overrides.newest(place) for slot in slots for place in overrides.places(slot)]
     return min((one.until_us for one in newest if one is not None), default=0)
 
 
@@ -153,7 +164,7 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
 
 def is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
     """Whether a value equals both desired and reported, with nothing pending and no override above another ground."""
-    if state.pending.get(slot) or (state.overrides is not None and slot in state.overrides.grounds):
+    if state.pending.get(slot) or (state.overrides is not None and state.overrides.places(slot)):
         return False
     for there in (state.desired.get(slot), state.reported.get(slot)):
         if there is None or not equal(slot[0], value, there, state.resolution_rad):
@@ -167,13 +178,15 @@ def set_item(item: ConfigItem, state: ArmState, request: Request, *, at_once: bo
     return propose(item, state, slot, value)
 
 
-def propose(item: ConfigItem, state: ArmState, slot: Slot, value: Message) -> Proposal:
-    """The change of a slot to a value that is checked now, once it was admitted."""
+def propose(
+    item: ConfigItem, state: ArmState, slot: Slot, value: Message, named: frozenset[str] | None = None
+) -> Proposal:
+    """The change of a slot, or of the parts `named`, to a value that is checked now, once it was admitted."""
     warnings = CHECKS[item.key](state, value)
     if doubts := stopping_doubts(state, slot, value):
         warnings += told(state, doubts)
     loosening = is_loosening(item, value, state.reported.get(slot))
-    return Proposal(slot, Verb.SET, value, loosening, is_unchanged(state, slot, value), warnings)
+    return Proposal(slot, Verb.SET, value, loosening, is_unchanged(state, slot, value), warnings, named)
 
 
 def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:

@@ -9,6 +9,7 @@ from handlers.stack.arm_limits import limits_of
 from handlers.stack.joint_vectors import to_message, to_vectors
 from handlers.stack.limit_layers import APPLICATION_SLOT
 from handlers.state.arm_state import ArmState, as_message
+from handlers.state.provenance import numbers_of
 from schema.intrinsic import JointLimits, JointLimitsUpdate, JointLimitUpdate
 from schema.items import ITEMS
 from schema.joint_items import JointLimitChange
@@ -38,7 +39,8 @@ def set_limits(state: ArmState, request: Request) -> Proposal:
     merged = JointLimits(**{name: new if new and new.values else getattr(kept, name) for name, new in lists.items()})
     check_limits(state, merged, Naming())
     joints = len(limits_of(state).joints.names)
-    return propose(_ITEM, state, APPLICATION_SLOT, to_message(to_vectors(merged, joints)))
+    named = frozenset(numbers_of(JointLimits(**lists)))
+    return propose(_ITEM, state, APPLICATION_SLOT, to_message(to_vectors(merged, joints)), named)
 
 
 def set_limit(state: ArmState, request: Request) -> Proposal:
@@ -53,13 +55,14 @@ def set_limit(state: ArmState, request: Request) -> Proposal:
     if change.joint not in names:
         raise no_such_joint(state, "joint", change.joint)
     vectors = to_vectors(_desired(state), len(names))
-    update = change.update or JointLimitUpdate()
+    update, column, named = change.update or JointLimitUpdate(), names.index(change.joint), set()
     for name, vector in vectors._asdict().items():
         if (value := getattr(update, name)) is not None:
-            vector[names.index(change.joint)] = value
+            vector[column] = value
+            named.add(f"{name}[{column}]")
     merged = to_message(vectors)
     check_limits(state, merged, Naming(single=True))
-    return propose(_ITEM, state, APPLICATION_SLOT, merged)
+    return propose(_ITEM, state, APPLICATION_SLOT, merged, frozenset(named))
 
 
 def reset_limits(state: ArmState, request: Request) -> Proposal:

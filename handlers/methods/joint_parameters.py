@@ -58,8 +58,7 @@ def set_parameters(state: ArmState, request: Request) -> Proposal:
     admit(state, request, PARAMETERS_SLOT)
     change = as_message(request.params, JointParameterMap)
     merged = JointParameterMap(present_parameters(state) | change.parameters)
-    proposal = propose(_ITEM, state, PARAMETERS_SLOT, merged)
-    return msgspec.structs.replace(proposal, named=frozenset(change.parameters))
+    return propose(_ITEM, state, PARAMETERS_SLOT, merged, frozenset(change.parameters))
 
 
 def describe_parameters(state: ArmState, request: Request) -> Answer:

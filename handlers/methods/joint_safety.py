@@ -41,6 +41,12 @@ def _whole(name: str, record: JointSafetyRecord) -> JointSafetyGains:
     return JointSafetyGains(**numbers)
 
 
+def _propose(state: ArmState, records: dict[str, JointSafetyGains]) -> Proposal:
+    """New records of some joints."""
+    whole = JointSafetyMap(_records(state.desired[SAFETY_SLOT]) | records)
+    return propose(_ITEM, state, SAFETY_SLOT, whole, frozenset(records))
+
+
 def get_safety(state: ArmState, request: Request) -> Answer:
     """GetJointSafety: the records of the joints that have one."""
     return read_slot(state, request, SAFETY_SLOT)
@@ -55,7 +61,7 @@ def set_safety(state: ArmState, request: Request) -> Proposal:
     admit(state, request, SAFETY_SLOT)
     change = as_message(request.params, JointSafetyChange)
     new = {name: _whole(name, record) for name, record in change.joints.items()}
-    return propose(_ITEM, state, SAFETY_SLOT, JointSafetyMap(_records(state.desired[SAFETY_SLOT]) | new))
+    return _propose(state, new)
 
 
 def clear_safety(state: ArmState, request: Request) -> Proposal:
@@ -66,7 +72,7 @@ def clear_safety(state: ArmState, request: Request) -> Proposal:
     """
     admit(state, request, SAFETY_SLOT)
     cleared = dict.fromkeys(_named(state, request), JointSafetyGains())
-    return propose(_ITEM, state, SAFETY_SLOT, JointSafetyMap(_records(state.desired[SAFETY_SLOT]) | cleared))
+    return _propose(state, cleared)
 
 
 def reset_safety(state: ArmState, request: Request) -> Proposal:
@@ -77,9 +83,9 @@ def reset_safety(state: ArmState, request: Request) -> Proposal:
     """
     admit(state, request, SAFETY_SLOT, at_once=True)
     initial = _records(initial_value(state, SAFETY_SLOT))
-    joints = dict(_records(state.desired[SAFETY_SLOT]))
-    for name in _named(state, request):
+    joints, named = dict(_records(state.desired[SAFETY_SLOT])), _named(state, request)
+    for name in named:
         joints.pop(name, None)
         if name in initial:
             joints[name] = initial[name]
-    return propose_reset(_ITEM, state, SAFETY_SLOT, JointSafetyMap(joints))
+    return propose_reset(_ITEM, state, SAFETY_SLOT, JointSafetyMap(joints), frozenset(named))

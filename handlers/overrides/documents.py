@@ -1,11 +1,14 @@
 """What documents and events tell of overrides."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from handlers.items.parts import put
 from handlers.overrides.returns import goes_first
 from handlers.overrides.stack import direction
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import OF_PART, Given, Place, by_slot, slot_of, told_part
 from schema.arms import Authority, Slot
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
@@ -20,11 +23,11 @@ def override_details(overrides: Overrides, override: Override) -> Document:
     """What an event tells of one."""
     return {
         "rev": override.rev,
-        "paths": [slot_path(slot) for slot in override.values],
+        "paths": [slot_path(slot) for slot in by_slot(override.values)],
         "since": format_time(override.since_us),
         "until": format_time(override.until_us),
         "direction": direction(overrides, override).value,
-        "ground": _by_path({slot: overrides.grounds[slot] for slot in override.values}),
+        "ground": _by_path({place: overrides.grounds[place] for place in override.values}),
     }
 
 
@@ -45,25 +48,30 @@ def overdue(state: ArmState) -> int:
 
 
 def _state_of(overrides: Overrides, override: Override) -> str:
-    covered = all(overrides.newest(slot) is not override for slot in override.values)
+    covered = all(overrides.newest(place) is not override for place in override.values)
     return "covered" if covered else "live"
 
 
 def _owing(state: ArmState, override: Override) -> str:
     """`overdue` where a write failed, or nothing may be written."""
     observed = state.authority is not Authority.CONTROL
-    barred = observed and any(goes_first(state, slot, override.values[slot]) for slot in override.owed)
+    barred = observed and any(goes_first(state, slot, _given(state, override, slot)) for slot in by_slot(override.owed))
     return OVERDUE if override.tries or barred else "returning"
 
 
+def _given(state: ArmState, override: Override, slot: Slot) -> Message:
+    """What it gave a slot."""
+    return put(state, slot, state.reported[slot], override.values)
+
+
 def _document(
-    overrides: Overrides, override: Override, word: str, now_us: int, slots: tuple[Slot, ...] = ()
+    overrides: Overrides, override: Override, word: str, now_us: int, places: tuple[Place, ...] = ()
 ) -> Document:
-    of = slots or tuple(override.values)
+    of = places or tuple(override.values)
     by = override.by
     document: Document = {
         "rev": override.rev,
-        "paths": [slot_path(slot) for slot in of],
+        "paths": [slot_path(slot) for slot in by_slot(of)],
         "since": format_time(override.since_us),
         "until": format_time(override.until_us),
         "left_ms": max(0, override.until_us - now_us) // 1_000,
@@ -74,9 +82,17 @@ def _document(
         document["plan"] = override.plan
     document["direction"] = direction(overrides, override, of).value
     document["state"] = word
-    document["ground"] = _by_path({slot: overrides.grounds[slot] for slot in of})
+    document["ground"] = _by_path({place: overrides.grounds[place] for place in of})
     return document
 
 
-def _by_path(values: dict[Slot, Message]) -> Document:
-    return {slot_path(slot): bare(value, ITEMS[slot[0]].field) for slot, value in values.items()}
+def _by_path(values: Mapping[Place, Given]) -> Document:
+    """The value of each slot; of an item with parts those of them that there are, null where one was not there."""
+    found: Document = {}
+    for place, value in values.items():
+        path = slot_path(slot_of(place))
+        if len(place) == OF_PART:
+            found.setdefault(path, {})[place[2]] = told_part(value)
+        else:
+            found[path] = bare(value if isinstance(value, Message) else None, ITEMS[place[0]].field)
+    return found

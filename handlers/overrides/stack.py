@@ -3,32 +3,33 @@
 Every function gives the overrides of the arm as they are afterwards, None where none is left.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from handlers.items.direction import Direction, at_or_tighter
+from handlers.items.direction import Direction
+from handlers.items.parts import place_at_or_tighter
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import Given, Place, slot_of
 from schema.arms import Slot
 from schema.items import ITEMS, Order
-from schema.messages import Message
 
 NONE = Overrides()
 
 
 class Cut(NamedTuple):
-    """What is left, the slots whose value in force is another override's or the ground, and overrides that ended."""
+    """What is left, the places whose value in force is another override's or the ground, and overrides that ended."""
 
     left: Overrides | None
-    uncovered: tuple[Slot, ...]
+    uncovered: tuple[Place, ...]
     ended: tuple[Override, ...]
 
 
-def push(overrides: Overrides | None, override: Override, grounds: Mapping[Slot, Message]) -> Overrides:
-    """Put an override in its place by revision; `grounds` count for slots that have none yet."""
+def push(overrides: Overrides | None, override: Override, grounds: Mapping[Place, Given]) -> Overrides:
+    """Put an override in its place by revision; `grounds` count for places that have none yet."""
     known = overrides or NONE
-    first = {slot: ground for slot, ground in grounds.items() if slot not in known.grounds}
+    first = {place: ground for place, ground in grounds.items() if place not in known.grounds}
     same = known.find(override.rev)
     if same is not None:
         override = msgspec.structs.replace(same, values={**same.values, **override.values})
@@ -38,12 +39,12 @@ def push(overrides: Overrides | None, override: Override, grounds: Mapping[Slot,
     return _paid(pushed, override.values.keys())
 
 
-def settle(overrides: Overrides, slots: Iterable[Slot]) -> Cut:
-    """Something for good took effect in these slots: it is the ground, and the overrides there end."""
-    gone = frozenset(slots)
+def settle(overrides: Overrides, places: Iterable[Place]) -> Cut:
+    """Something for good took effect in these places: it is the ground, and the overrides there end."""
+    gone = frozenset(places)
     live, ended = [], []
     for one in overrides.live:
-        left = {slot: value for slot, value in one.values.items() if slot not in gone}
+        left = {place: value for place, value in one.values.items() if place not in gone}
         if len(left) == len(one.values):
             live.append(one)
         elif left:
@@ -54,10 +55,10 @@ def settle(overrides: Overrides, slots: Iterable[Slot]) -> Cut:
     return Cut(_needed(left_over), (), tuple(ended))
 
 
-def cut(overrides: Overrides, rev: int, owed: Iterable[Slot] = ()) -> Cut:
-    """An override ends; it is returning as long as slots are `owed`."""
+def cut(overrides: Overrides, rev: int, owed: Iterable[Place] = ()) -> Cut:
+    """An override ends; it is returning as long as places are `owed`."""
     override = _known(overrides, rev)
-    uncovered = tuple(slot for slot in override.values if overrides.newest(slot) is override)
+    uncovered = tuple(place for place in override.values if overrides.newest(place) is override)
     live = tuple(one for one in overrides.live if one is not override)
     returning = overrides.returning
     if owing := tuple(owed):
@@ -66,11 +67,11 @@ def cut(overrides: Overrides, rev: int, owed: Iterable[Slot] = ()) -> Cut:
 
 
 def leave(overrides: Overrides, rev: int, slot: Slot) -> Overrides | None:
-    """An override leaves one slot, and is gone with its last one."""
+    """An override leaves one slot, and is gone with its last place."""
     live = []
     for one in overrides.live:
         if one.rev == rev:
-            values = {known: value for known, value in one.values.items() if known != slot}
+            values = {place: value for place, value in one.values.items() if slot_of(place) != slot}
             if values:
                 live.append(msgspec.structs.replace(one, values=values))
         else:
@@ -79,7 +80,7 @@ def leave(overrides: Overrides, rev: int, slot: Slot) -> Overrides | None:
 
 
 def keep(overrides: Overrides, rev: int) -> Cut:
-    """The values of an override become the ground of their slots: it ends, and older ones end there."""
+    """The values of an override become the ground of their places: it ends, and older ones end there."""
     override = _known(overrides, rev)
     live: list[Override] = []
     ended = [override]
@@ -88,7 +89,7 @@ def keep(overrides: Overrides, rev: int) -> Cut:
             continue
         values = one.values
         if one.rev < rev:
-            values = {slot: value for slot, value in values.items() if slot not in override.values}
+            values = {place: value for place, value in values.items() if place not in override.values}
         if not values:
             ended.append(one)
         else:
@@ -98,14 +99,15 @@ def keep(overrides: Overrides, rev: int) -> Cut:
 
 
 def paid(overrides: Overrides, slot: Slot) -> Overrides | None:
-    """What a slot owed was written, or somebody set it: nothing is owed any more."""
-    return _needed(_paid(overrides, (slot,)))
+    """What a slot owed was written, or is given up: nothing is owed any more."""
+    return _needed(_paid(overrides, overrides.owed(slot)))
 
 
 def failed(overrides: Overrides, slot: Slot) -> Overrides:
     """A return of a slot failed: it is owed on."""
     returning = tuple(
-        msgspec.structs.replace(one, tries=one.tries + 1) if slot in one.owed else one for one in overrides.returning
+        msgspec.structs.replace(one, tries=one.tries + 1) if any(slot_of(place) == slot for place in one.owed) else one
+        for one in overrides.returning
     )
     return Overrides(overrides.grounds, overrides.live, returning)
 
@@ -116,19 +118,18 @@ def changed(overrides: Overrides, override: Override) -> Overrides:
     return Overrides(overrides.grounds, live, overrides.returning)
 
 
-def direction(overrides: Overrides, override: Override, slots: Iterable[Slot] | None = None) -> Direction:
-    """Tightening if at or tighter than the ground and every live override below, in all slots; unordered by item.
+def direction(overrides: Overrides, override: Override, places: Iterable[Place] | None = None) -> Direction:
+    """Tightening if at or tighter than the ground and every live override below, in all places; unordered by item.
 
-    `slots` are those that are looked at; None: all.
+    `places` are those that are looked at; None: all.
     """
     found = Direction.TIGHTENING
-    for slot in override.values if slots is None else slots:
-        value, item = override.values[slot], ITEMS[slot[0]]
-        if item.order is Order.UNORDERED:
+    for place in override.values if places is None else places:
+        value = override.values[place]
+        if ITEMS[place[0]].order is Order.UNORDERED:
             found = Direction.UNORDERED
             continue
-        below = [one.values[slot] for one in overrides.of(slot) if one.rev < override.rev]
-        if not all(at_or_tighter(item, value, other) for other in (overrides.grounds[slot], *below)):
+        if not all(place_at_or_tighter(place, value, other) for other in _under(overrides, override, place)):
             return Direction.LOOSENING
     return found
 
@@ -136,12 +137,22 @@ def direction(overrides: Overrides, override: Override, slots: Iterable[Slot] | 
 def gives_way(overrides: Overrides, override: Override) -> bool:
     """Whether its end can only tighten, now and later: ground and every live override below are at or tighter."""
     return all(
-        at_or_tighter(ITEMS[slot[0]], other, value)
-        for slot, value in override.values.items()
-        for other in (
-            overrides.grounds[slot], *(one.values[slot] for one in overrides.of(slot) if one.rev < override.rev)
-        )
-    )  # fmt: skip
+        place_at_or_tighter(place, other, value)
+        for place, value in override.values.items()
+        for other in _under(overrides, override, place)
+    )
+
+
+def below(overrides: Overrides, override: Override, place: Place) -> Given:
+    """What is in force at a place without an override."""
+    others = [one for one in overrides.of(place) if one.rev != override.rev]
+    return others[-1].values[place] if others else overrides.grounds[place]
+
+
+def _under(overrides: Overrides, override: Override, place: Place) -> Iterator[Given]:
+    """The ground of a place, and what live overrides below one gave it."""
+    yield overrides.grounds[place]
+    yield from (one.values[place] for one in overrides.of(place) if one.rev < override.rev)
 
 
 def _known(overrides: Overrides, rev: int) -> Override:
@@ -151,20 +162,20 @@ def _known(overrides: Overrides, rev: int) -> Override:
     return override
 
 
-def _paid(overrides: Overrides, slots: Iterable[Slot]) -> Overrides:
+def _paid(overrides: Overrides, places: Iterable[Place]) -> Overrides:
     if not overrides.returning:
         return overrides
-    gone = frozenset(slots)
-    owing = [(one, tuple(slot for slot in one.owed if slot not in gone)) for one in overrides.returning]
+    gone = frozenset(places)
+    owing = [(one, tuple(place for place in one.owed if place not in gone)) for one in overrides.returning]
     returning = tuple(msgspec.structs.replace(one, owed=owed) for one, owed in owing if owed)
     return Overrides(overrides.grounds, overrides.live, returning)
 
 
 def _needed(overrides: Overrides) -> Overrides | None:
-    """Without the grounds of slots in which nothing is live or owed."""
+    """Without the grounds of places in which nothing is live or owed."""
     if not overrides.live and not overrides.returning:
         return None
-    slots = {slot for one in overrides.live for slot in one.values}
-    slots.update(slot for one in overrides.returning for slot in one.owed)
-    grounds = {slot: ground for slot, ground in overrides.grounds.items() if slot in slots}
+    places = {place for one in overrides.live for place in one.values}
+    places.update(place for one in overrides.returning for place in one.owed)
+    grounds = {place: ground for place, ground in overrides.grounds.items() if place in places}
     return Overrides(grounds, overrides.live, overrides.returning)

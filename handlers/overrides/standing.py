@@ -1,39 +1,49 @@
 """A tightening override stands: others may not loosen what it bounds while it is in force."""
 
-from handlers.items.direction import Direction, at_or_tighter
+from handlers.items.direction import Direction
+from handlers.items.parts import place_at_or_tighter
 from handlers.overrides.stack import direction
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override
+from handlers.state.places import given_at
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Slot
 from schema.codecs.times import format_time
 from schema.errors import BrokerError
-from schema.items import ITEMS
 from schema.messages import Message
 
 
-def standing(state: ArmState, user: str, slot: Slot, value: Message | None) -> Override | None:
-    """The tightening override of another user that is in force and that a change of its slot is looser than.
+def standing(
+    state: ArmState, user: str, slot: Slot, value: Message | None, named: frozenset[str] | None = None
+) -> Override | None:
+    """The tightening override of another user that is in force and that a change of its place is looser than.
 
-    Those of the user do not hide it. `value` None stands for a Reset, which may be anything.
+    Those of the user do not hide it. `value` None stands for a Reset, which may be anything; `named` are the parts
+    that a change is of, None: all.
     """
     overrides = state.overrides
     if overrides is None:
         return None
-    others = next((one for one in reversed(overrides.of(slot)) if one.by.user != user), None)
-    if others is None or direction(overrides, others) is not Direction.TIGHTENING:
-        return None
-    tighter = value is not None and at_or_tighter(ITEMS[slot[0]], value, others.values[slot])
-    return None if tighter else others
+    for place in overrides.places(slot):
+        if named is not None and place[-1] not in named:
+            continue
+        others = next((one for one in reversed(overrides.of(place)) if one.by.user != user), None)
+        if others is None or direction(overrides, others) is not Direction.TIGHTENING:
+            continue
+        if value is None or not place_at_or_tighter(place, given_at(place, value), others.values[place]):
+            return others
+    return None
 
 
-def check_standing(state: ArmState, user: str, slot: Slot, value: Message | None) -> None:
+def check_standing(
+    state: ArmState, user: str, slot: Slot, value: Message | None, named: frozenset[str] | None = None
+) -> None:
     """Refuse what a tightening override of somebody else keeps from being looser.
 
     Raises:
         BrokerError: held.
     """
-    if (bars := standing(state, user, slot, value)) is not None:
+    if (bars := standing(state, user, slot, value, named)) is not None:
         raise kept_by(state, bars)
 
 

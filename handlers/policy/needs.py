@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from handlers.items.direction import at_or_tighter
+from handlers.items.parts import put
 from handlers.methods.factory import step_of
 from handlers.policy.quantities import Number, bounded, quantities_of
 from handlers.policy.rights import PolicyRight
@@ -15,7 +16,9 @@ from schema.arms import Slot, Verb
 from schema.items import ITEMS, ConfigItem, slot_path
 from schema.messages import Message
 
-References = Callable[[ArmState, Slot], tuple[Message, ...]]
+Named = frozenset[str] | None
+"""The parts that a change is of; None: the whole."""
+References = Callable[[ArmState, Slot, Message | None, Named], tuple[Message, ...]]
 """What a change must be at or tighter than, to need no more than to tighten: reported, ground, live overrides."""
 
 
@@ -36,16 +39,24 @@ class Need(NamedTuple):
     """How long it lasts in all, 0 = for good; None: as long as the request says."""
 
 
-def references_of(state: ArmState, slot: Slot) -> tuple[Message, ...]:
-    """What is reported of a slot, desired, its ground, its live overrides; nothing where it was never read."""
+def references_of(
+    state: ArmState, slot: Slot, value: Message | None = None, named: Named = None
+) -> tuple[Message, ...]:
+    """What is reported of a slot, desired, its ground, its live overrides; nothing where it was never read.
+
+    Of an item with parts ground and overrides count as far as they are of the parts that a change to `value` is of.
+    """
     reported, desired = state.reported.get(slot), state.desired.get(slot)
     if reported is None:
         return ()
     found = [reported] if desired is None or desired is reported else [reported, desired]
-    if state.overrides is not None:
-        ground = state.overrides.grounds.get(slot)
-        found += [] if ground is None else [ground]
-        found += [one.values[slot] for one in state.overrides.of(slot)]
+    overrides = state.overrides
+    if overrides is not None:
+        places = [place for place in overrides.places(slot) if named is None or place[-1] in named]
+        for known in (overrides.grounds, *(one.values for one in overrides.live)):
+            given = {place: known[place] for place in places if place in known}
+            if given:
+                found.append(put(state, slot, reported if value is None else value, given))
     return tuple(found)
 
 
@@ -87,26 +98,18 @@ def needs_of(state: ArmState, outcome: Outcome, references: References = referen
     if isinstance(outcome, Proposal):
         if outcome.slot[0] == "control_mode":
             return ()
-        return (
-            need_of(
-                state.arm, outcome.slot, outcome.value, references(state, outcome.slot), joints=limits_of(state).joints,
-                resets=outcome.verb is Verb.RESET, unchanged=outcome.unchanged,
-            ),
-        )  # fmt: skip
+        return (_need_of(state, outcome, references, resets=outcome.verb is Verb.RESET),)
     if isinstance(outcome, BatchProposal):
-        joints = limits_of(state).joints
-        return tuple(
-            need_of(
-                state.arm, step.slot, step.value, references(state, step.slot), joints=joints, unchanged=step.unchanged
-            )
-            for step in outcome.steps
-        )
+        return tuple(_need_of(state, step, references) for step in outcome.steps)
     if isinstance(outcome, Restoration):
-        return tuple(
-            need_of(
-                state.arm, slot, step_of(state, ITEMS[slot[0]], slot).value, references(state, slot),
-                joints=limits_of(state).joints, resets=True,
-            )
-            for slot in outcome.slots
-        )  # fmt: skip
+        resets = [Proposal(slot, *step_of(state, ITEMS[slot[0]], slot), loosening=True) for slot in outcome.slots]
+        return tuple(_need_of(state, one, references, resets=True) for one in resets)
     return ()
+
+
+def _need_of(state: ArmState, change: Proposal, references: References, *, resets: bool = False) -> Need:
+    known = references(state, change.slot, change.value, change.named)
+    return need_of(
+        state.arm, change.slot, change.value, known, joints=limits_of(state).joints, resets=resets,
+        unchanged=change.unchanged,
+    )  # fmt: skip

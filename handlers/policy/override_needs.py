@@ -1,18 +1,18 @@
 """What it needs to end an override, to give it another end, or to keep what it gave."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from handlers.items.direction import Direction
-from handlers.overrides.stack import direction, gives_way
+from handlers.items.parts import put
+from handlers.overrides.stack import below, direction, gives_way
 from handlers.policy.needs import Need
 from handlers.policy.quantities import bounded
 from handlers.policy.rights import PolicyRight
 from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
-from schema.arms import Slot
+from handlers.state.places import Given, Place, by_slot
 from schema.items import ITEMS, slot_path
-from schema.messages import Message
 
 
 def extending(state: ArmState, overrides: Overrides, override: Override, until_us: int) -> Iterator[Need]:
@@ -22,8 +22,7 @@ def extending(state: ArmState, overrides: Overrides, override: Override, until_u
     elif direction(overrides, override) is Direction.TIGHTENING:
         yield from _tightening(state, override)
     else:
-        for slot, value in override.values.items():
-            yield _loosening(state, slot, value, until_us - override.since_us)
+        yield from _loosening(state, override.values, until_us - override.since_us)
 
 
 def ending(state: ArmState, overrides: Overrides, override: Override, *, keep: bool) -> Iterator[Need]:
@@ -34,22 +33,19 @@ def ending(state: ArmState, overrides: Overrides, override: Override, *, keep: b
     if direction(overrides, override) is Direction.TIGHTENING if keep else gives_way(overrides, override):
         yield from _tightening(state, override)
         return
-    for slot, value in override.values.items():
-        yield _loosening(state, slot, value if keep else _below(overrides, override, slot), 0)
+    without = {place: below(overrides, override, place) for place in override.values}
+    yield from _loosening(state, override.values if keep else without, 0)
 
 
 def _tightening(state: ArmState, override: Override) -> Iterator[Need]:
-    for slot in override.values:
+    for slot in by_slot(override.values):
         yield Need(PolicyRight.TIGHTEN, state.arm, slot[0], slot_path(slot))
 
 
-def _loosening(state: ArmState, slot: Slot, value: Message, lasts_us: int) -> Need:
-    item = ITEMS[slot[0]]
-    numbers = tuple(bounded(item, value, (), limits_of(state).joints))
-    return Need(PolicyRight.LOOSEN, state.arm, item.key, slot_path(slot), numbers, lasts_us=lasts_us)
-
-
-def _below(overrides: Overrides, override: Override, slot: Slot) -> Message:
-    """What is in force without it."""
-    others = [one for one in overrides.of(slot) if one.rev != override.rev]
-    return others[-1].values[slot] if others else overrides.grounds[slot]
+def _loosening(state: ArmState, given: Mapping[Place, Given], lasts_us: int) -> Iterator[Need]:
+    for slot, places in by_slot(given).items():
+        item, reported = ITEMS[slot[0]], state.reported[slot]
+        value = put(state, slot, reported, given)
+        others = (reported, put(state, slot, value, dict.fromkeys(places))) if item.held_by_service else ()
+        numbers = tuple(bounded(item, value, others, limits_of(state).joints))
+        yield Need(PolicyRight.LOOSEN, state.arm, item.key, slot_path(slot), numbers, lasts_us=lasts_us)

@@ -34,7 +34,7 @@ NOBODY = Setter()
 """Nobody knows who."""
 
 
-_NUMBERED = frozenset({JointLimits, JointSafetyMap, JointParameterMap})
+PARTED = frozenset({JointLimits, JointSafetyMap, JointParameterMap})
 """The records whose parts are set one by one."""
 
 
@@ -60,7 +60,7 @@ def limit_numbers(limits: JointLimits) -> Iterator[tuple[str, float]]:
 
 def set_by(stamp: Stamp, value: Message, before: Message | None, earlier: Setter) -> Setter:
     """Who set each number of a value that somebody put in the place of another one."""
-    if type(value) not in _NUMBERED:
+    if type(value) not in PARTED:
         return Setter(stamp)
     old = {} if before is None else numbers_of(before)
     older = {

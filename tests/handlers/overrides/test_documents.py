@@ -2,10 +2,12 @@
 
 import pytest
 
+from handlers.items.parts import put
 from handlers.overrides import stack
 from handlers.overrides.documents import override_details, override_documents
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override
+from handlers.state.places import Given, Place
 from schema.arms import Authority, Slot
 from schema.envelope import Author
 from tests.handlers.builders import arm, linear
@@ -73,3 +75,27 @@ def test_what_is_owed_is_told_until_it_is_paid(authority: Authority, failed: int
     if failed and state.overrides is not None:
         state.overrides = stack.failed(state.overrides, LINEAR)
     assert states(state) == [(5, "loosening", word)]
+
+
+def test_of_parts_the_ground_is_told_by_name() -> None:
+    slot = ("joint_parameters", 0)
+    parts = {"joint_limits.joint_1.max_velocity": 0.5, "joint_limits.joint_2.max_velocity": None}
+    grounds: dict[Place, Given] = {(*slot, name): part for name, part in parts.items()}
+    one = Override(
+        rev=5, values={**dict.fromkeys(grounds, 0.2), LINEAR: linear(0.1)}, since_us=1, until_us=2,
+        by=Author("alice", "hmi", proven=True),
+    )  # fmt: skip
+    state = arm(overrides=stack.push(None, one, {**grounds, LINEAR: linear(0.25)}))
+    (told,) = override_documents(state, 0)
+    assert told["paths"] == ["joint_parameters", PATH]
+    assert told["ground"] == {"joint_parameters": parts, PATH: 0.25}
+
+
+def test_a_return_of_a_part_is_overdue_where_it_tightens_and_nothing_may_be_written() -> None:
+    state, place = arm(authority=Authority.OBSERVE), ("joint_limits", 0, "max_velocity[0]")
+    one = Override(rev=5, values={place: 0.4}, since_us=1, until_us=2, by=Author("alice", "hmi", proven=True))
+    state.reported["joint_limits", 0] = put(state, ("joint_limits", 0), state.reported["joint_limits", 0], {place: 0.4})
+    state.overrides = stack.cut(stack.push(None, one, {place: 0.2}), 5, (place,)).left
+    assert states(state) == [(5, "loosening", "overdue")]
+    state.overrides = stack.cut(stack.push(None, one, {place: 0.6}), 5, (place,)).left
+    assert states(state) == [(5, "tightening", "returning")]

@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 
 from handlers.overrides import stack
-from handlers.overrides.returns import NOTHING, Writes, goes_first, legal, writes
+from handlers.overrides.returns import NOTHING, Writes, due, gave, goes_first, writes
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import Given, Place
 from schema.arms import Slot
 from schema.envelope import Author
 from schema.errors import BrokerError
-from schema.messages import GravityVector, LinearTwist, Message, PayloadInformation
+from schema.intrinsic import JointLimits, RepeatedDouble
+from schema.joint_items import JointParameterMap
+from schema.messages import LinearTwist, Message, PayloadInformation
 from tests.handlers.builders import arm, linear, speeds, values
 
 LINEAR: Slot = ("twist_linear_soft_limit", 2)
@@ -71,25 +74,6 @@ def test_what_is_written(slot: Slot, reported: Message, aim: Message, given: Mes
     assert writes(reporting(slot, reported), slot, aim, given) == expected
 
 
-def test_what_is_legal_is_written_as_it_is() -> None:
-    assert legal(arm(), LINEAR, linear(0.25)) == linear(0.25)
-
-
-def test_ruling_21_the_nearest_legal_value_is_never_looser_than_the_ground() -> None:
-    assert legal(arm(), LINEAR, linear(99.0)) == linear(0.5)
-    assert legal(arm(), SPEEDS, speeds(20, 999, 10, 10, 10, 10, 10)).joint_speed_soft_limits[0] == pytest.approx(20.0)  # type: ignore[attr-defined]
-
-
-def test_what_could_only_be_looser_is_refused() -> None:
-    with pytest.raises(BrokerError, match="the least limit"):
-        legal(arm(), LINEAR, linear(1e-9))
-
-
-def test_what_has_no_nearest_value_is_refused() -> None:
-    with pytest.raises(BrokerError, match="2 values for 7 joints"):
-        legal(arm(), SPEEDS, speeds(1, 2))
-
-
 def test_no_limit_has_no_nearest_value() -> None:
     with pytest.raises(BrokerError, match="use Reset"):
         writes(reporting(LINEAR, linear(0.25)), LINEAR, linear(0.0), linear(0.25))
@@ -106,6 +90,71 @@ def test_what_tightens_of_a_return_goes_first() -> None:
     assert not goes_first(state, LINEAR, linear(0.4))
 
 
-def test_an_item_without_an_order_has_no_nearest_value() -> None:
-    with pytest.raises(BrokerError, match="gravity"):
-        legal(arm(), ("gravity_vector", 0), GravityVector(0.0, 0.0, -3.0))
+LIMITS: Slot = ("joint_limits", 0)
+FIRST, SECOND = (*LIMITS, "max_velocity[0]"), (*LIMITS, "max_velocity[1]")
+LOWER, UPPER = (*LIMITS, "min_position[1]"), (*LIMITS, "max_position[1]")
+
+
+def limits(velocities: tuple[float, float], ranged: tuple[float, float] = (-2.0, 2.0)) -> JointLimits:
+    """Application limits of joints 1 and 2, and the range of joint 2."""
+    return JointLimits(
+        max_velocity=RepeatedDouble((*velocities, *(0.1,) * 5)),
+        min_position=RepeatedDouble((-2.0, ranged[0], *(-2.0,) * 5)),
+        max_position=RepeatedDouble((2.0, ranged[1], *(2.0,) * 5)),
+    )
+
+
+def owed_parts(values: dict[Place, Given], grounds: dict[Place, Given]) -> Overrides | None:
+    """An override of parts that ended, and whose return is owed."""
+    override = Override(rev=4, values=values, since_us=1, until_us=2, by=Author("alice", "hmi", proven=True))
+    return stack.cut(stack.push(None, override, grounds), 4, values).left
+
+
+@pytest.mark.parametrize(
+    ("reported", "expected"),
+    [
+        (limits((0.4, 0.7)), Writes(at_once=limits((0.2, 0.7)))),
+        (limits((0.2, 0.7)), NOTHING),
+        (limits((0.1, 0.7)), Writes(overwritten=True)),
+        (limits((0.9, 0.7)), Writes(at_once=limits((0.2, 0.7)))),
+    ],
+    ids=["tightens", "there already", "somebody tightened it", "somebody loosened it"],
+)
+def test_ruling_23_a_return_is_of_its_parts_and_the_others_stay_as_they_are(
+    reported: JointLimits, expected: Writes
+) -> None:
+    state = reporting(LIMITS, reported)
+    state.overrides = owed_parts({FIRST: 0.4}, {FIRST: 0.2})
+    assert due(state, LIMITS, reported) == expected
+
+
+def test_ruling_16_of_parts_the_tighter_ones_go_first() -> None:
+    state = reporting(LIMITS, limits((0.4, 0.1)))
+    state.overrides = owed_parts({FIRST: 0.4, SECOND: 0.1}, {FIRST: 0.2, SECOND: 0.3})
+    assert due(state, LIMITS, limits((0.4, 0.1))) == Writes(limits((0.2, 0.1)), limits((0.2, 0.3)))
+    assert goes_first(state, LIMITS, limits((0.4, 0.1)))
+    state.reported[LIMITS] = limits((0.2, 0.1))
+    assert due(state, LIMITS, limits((0.2, 0.1))) == Writes(later=limits((0.2, 0.3)))
+    assert not goes_first(state, LIMITS, limits((0.2, 0.1)))
+
+
+def test_ranges_that_do_not_meet_are_led_back_as_a_whole() -> None:
+    state = reporting(LIMITS, limits((0.1, 0.1), (0.5, 1.0)))
+    state.overrides = owed_parts({LOWER: 0.5, UPPER: 1.0}, {LOWER: -1.0, UPPER: -0.5})
+    given = state.reported[LIMITS]
+    assert due(state, LIMITS, given) == Writes(later=limits((0.1, 0.1), (-1.0, -0.5)))
+
+
+def test_a_part_that_was_not_there_goes_away_again() -> None:
+    slot, name = ("joint_parameters", 0), "joint_limits.joint_1.max_velocity"
+    other = JointParameterMap({"joint_limits.joint_2.max_jerk": 1.0})
+    state = reporting(slot, JointParameterMap({**other.parameters, name: 0.5}))
+    state.overrides = owed_parts({(*slot, name): 0.5}, {(*slot, name): None})
+    assert due(state, slot, JointParameterMap()) == Writes(
+        at_once=JointParameterMap({"joint_limits.joint_2.max_jerk": 1.0})
+    )
+
+
+def test_of_what_is_not_owed_nothing_is_due() -> None:
+    assert due(arm(), LIMITS, limits((0.1, 0.1))) is None
+    assert gave(arm(), LIMITS, limits((0.1, 0.1))) == limits((0.1, 0.1))

@@ -1,5 +1,7 @@
 """The stack of overrides against a naive model: at every instant the newest live one is in force, else the ground."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,12 +9,13 @@ from hypothesis import strategies as st
 from handlers.items.direction import Direction
 from handlers.overrides import stack
 from handlers.state.overrides import Override, Overrides
-from schema.arms import Slot
+from handlers.state.places import Given, Place
 from schema.envelope import Author
-from schema.messages import Message, PayloadInformation, TwistLinearSoftLimit
+from schema.messages import PayloadInformation, TwistLinearSoftLimit
 
 LINEAR, ANGULAR, PAYLOAD = ("twist_linear_soft_limit", 2), ("twist_angular_soft_limit", 2), ("payload_information", 0)
-TWISTS: tuple[Slot, ...] = (LINEAR, ("twist_linear_soft_limit", 4))
+TWISTS: tuple[Place, ...] = (LINEAR, ("twist_linear_soft_limit", 4))
+VELOCITIES: tuple[Place, ...] = tuple(("joint_limits", 0, f"max_velocity[{joint}]") for joint in range(3))
 ALICE = Author("alice", "plc-3", proven=True)
 
 
@@ -21,12 +24,12 @@ def limit(number: float) -> TwistLinearSoftLimit:
     return TwistLinearSoftLimit(twist_linear_soft_limit=number)
 
 
-def override(rev: int, values: dict[Slot, Message]) -> Override:
+def override(rev: int, values: Mapping[Place, Given]) -> Override:
     """A live override."""
     return Override(rev=rev, values=values, since_us=rev, until_us=rev + 1_000, by=ALICE)
 
 
-def one(rev: int, number: float, slot: Slot = LINEAR) -> Override:
+def one(rev: int, number: float, slot: Place = LINEAR) -> Override:
     """An override of one slot."""
     return override(rev, {slot: limit(number)})
 
@@ -40,60 +43,59 @@ def stacked(ground: float, *numbers: float) -> Overrides:
     return overrides
 
 
+def value_of(place: Place, number: float) -> Given:
+    """A value of a place: of a part the number itself."""
+    return number if place in VELOCITIES else limit(number)
+
+
 class Naive:
     """What the contract says, in as few words as it can be said."""
 
-    def __init__(self) -> None:
-        self.ground: dict[Slot, float] = dict.fromkeys(TWISTS, 0.5)
-        self.live: dict[int, dict[Slot, float]] = {}
+    def __init__(self, places: tuple[Place, ...]) -> None:
+        self.ground: dict[Place, float] = dict.fromkeys(places, 0.5)
+        self.live: dict[int, dict[Place, float]] = {}
 
-    def in_force(self, slot: Slot) -> float:
+    def in_force(self, place: Place) -> float:
         """The newest live override, else the ground."""
-        revs = [rev for rev, values in self.live.items() if slot in values]
-        return self.live[max(revs)][slot] if revs else self.ground[slot]
+        revs = [rev for rev, values in self.live.items() if place in values]
+        return self.live[max(revs)][place] if revs else self.ground[place]
 
-    def settle(self, slot: Slot, number: float) -> None:
+    def settle(self, places: tuple[Place, ...], number: float) -> None:
         """Something for good."""
-        self.ground[slot] = number
-        for values in self.live.values():
-            values.pop(slot, None)
+        for place in places:
+            self.ground[place] = number
+            for values in self.live.values():
+                values.pop(place, None)
         self.live = {rev: values for rev, values in self.live.items() if values}
 
     def keep(self, rev: int) -> None:
         """An override becomes the ground."""
-        for slot, number in self.live.pop(rev).items():
-            self.ground[slot] = number
+        for place, number in self.live.pop(rev).items():
+            self.ground[place] = number
             for other, values in self.live.items():
                 if other < rev:
-                    values.pop(slot, None)
+                    values.pop(place, None)
         self.live = {other: values for other, values in self.live.items() if values}
 
 
-numbers = st.sampled_from((0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
-acts = st.lists(
-    st.tuples(
-        st.sampled_from(("push", "push", "push both", "end", "keep", "settle")),
-        st.integers(0, 9), numbers, numbers, st.sampled_from(TWISTS),
-    ),
-    max_size=14,
-)  # fmt: skip
+Act = tuple[str, int, float, tuple[Place, ...]]
 
 
-@given(acts)
-def test_what_is_in_force_is_what_the_naive_model_says(script: list[tuple[str, int, float, float, Slot]]) -> None:
-    naive, overrides = Naive(), None
-    for rev, (act, which, number, other, slot) in enumerate(script, 1):
+def played(places: tuple[Place, ...], script: list[Act]) -> None:
+    """Do the same to the stack and to the model; after each act both say the same is in force."""
+    naive, overrides = Naive(places), None
+    for rev, (act, which, number, of) in enumerate(script, 1):
         live = sorted(naive.live)
-        if act.startswith("push"):
-            values = dict(zip(TWISTS, (number, other), strict=True)) if act == "push both" else {slot: number}
-            grounds: dict[Slot, Message] = {one: limit(naive.ground[one]) for one in values}
-            given_values: dict[Slot, Message] = {one: limit(value) for one, value in values.items()}
-            overrides = stack.push(overrides, override(rev, given_values), grounds)
+        if act == "push":
+            values = {place: number + index / 100 for index, place in enumerate(of)}
+            grounds = {place: value_of(place, naive.ground[place]) for place in values}
+            overrides = stack.push(
+                overrides, override(rev, {place: value_of(place, one) for place, one in values.items()}), grounds
+            )
             naive.live[rev] = values
         elif act == "settle":
-            if overrides is not None:
-                overrides = stack.settle(overrides, (slot,)).left
-            naive.settle(slot, number)
+            overrides = None if overrides is None else stack.settle(overrides, of).left
+            naive.settle(of, number)
         elif live:
             chosen = live[which % len(live)]
             assert overrides is not None
@@ -103,11 +105,66 @@ def test_what_is_in_force_is_what_the_naive_model_says(script: list[tuple[str, i
             else:
                 overrides = stack.cut(overrides, chosen).left
                 del naive.live[chosen]
-        for place in TWISTS:
+        for place in places:
             found = None if overrides is None else overrides.in_force(place)
-            assert found in (None, limit(naive.in_force(place)))
+            assert found in (None, value_of(place, naive.in_force(place)))
             assert (found is None) == (not any(place in values for values in naive.live.values()))
         assert sorted(naive.live) == ([] if overrides is None else [one.rev for one in overrides.live])
+
+
+numbers = st.sampled_from((0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
+
+
+def acts(places: tuple[Place, ...]) -> st.SearchStrategy[list[Act]]:
+    """What is done to some of these places."""
+    some = st.lists(st.sampled_from(places), min_size=1, unique=True).map(tuple)
+    word = st.sampled_from(("push", "push", "push", "end", "keep", "settle"))
+    return st.lists(st.tuples(word, st.integers(0, 9), numbers, some), max_size=14)
+
+
+@given(acts(TWISTS))
+def test_what_is_in_force_is_what_the_naive_model_says(script: list[Act]) -> None:
+    played(TWISTS, script)
+
+
+@given(acts((*VELOCITIES, *TWISTS)))
+def test_ruling_23_of_parts_what_is_in_force_is_what_the_naive_model_says(script: list[Act]) -> None:
+    played((*VELOCITIES, *TWISTS), script)
+
+
+def test_ruling_23_what_is_set_for_good_of_one_part_leaves_the_override_of_another_one() -> None:
+    first, second, _ = VELOCITIES
+    played(
+        VELOCITIES,
+        [
+            ("push", 0, 0.2, (first,)), ("settle", 0, 0.3, (second,)), ("push", 0, 0.1, (first, second)),
+            ("settle", 0, 0.4, (first,)), ("end", 0, 0.0, ()), ("push", 0, 0.9, VELOCITIES), ("keep", 0, 0.0, ()),
+        ],
+    )  # fmt: skip
+    overrides = stack.push(None, override(1, {first: 0.2}), {first: 0.5})
+    done = stack.settle(overrides, (second,))
+    assert (done.left, done.ended) == (overrides, ())
+
+
+def test_what_is_owed_of_a_slot_is_owed_part_by_part() -> None:
+    first, second, _ = VELOCITIES
+    overrides = stack.push(None, override(1, {first: 0.9, second: 0.9}), {first: 0.5, second: 0.5})
+    owing = stack.cut(overrides, 1, (second,)).left
+    assert owing is not None
+    slot = ("joint_limits", 0)
+    assert (owing.owed(slot), owing.places(slot), owing.gave(slot)) == ((second,), (second,), {second: 0.9})
+    assert [one.tries for one in stack.failed(owing, slot).returning] == [1]
+    assert stack.paid(owing, slot) is None
+    pushed = stack.push(owing, override(5, {first: 0.1}), {first: 0.5})
+    assert pushed.owed(slot) == (second,)
+
+
+def test_what_was_written_back_of_a_slot_takes_all_its_parts() -> None:
+    first, second, _ = VELOCITIES
+    overrides = stack.push(None, override(1, {first: 0.9, second: 0.9, LINEAR: limit(0.1)}), {LINEAR: limit(0.5)})
+    left = stack.leave(overrides, 1, ("joint_limits", 0))
+    assert left is not None
+    assert [*left.live[0].values] == [LINEAR]
 
 
 def futures(overrides: Overrides | None, ground: float, ends: list[int]) -> list[float]:
@@ -117,7 +174,7 @@ def futures(overrides: Overrides | None, ground: float, ends: list[int]) -> list
         if overrides is not None and overrides.find(rev) is not None:
             overrides = stack.cut(overrides, rev).left
         value = None if overrides is None else overrides.in_force(LINEAR)
-        found.append(ground if value is None else value.twist_linear_soft_limit)  # type: ignore[attr-defined]
+        found.append(value.twist_linear_soft_limit if isinstance(value, TwistLinearSoftLimit) else ground)
     return found
 
 
@@ -285,7 +342,7 @@ def test_what_is_paid_of_an_override_needs_no_ground_any_more() -> None:
     assert owing is not None
     left = stack.paid(owing, LINEAR)
     assert left is not None
-    assert (left.is_whole, sorted(left.grounds), left.owes(TWISTS[1])) == (True, [TWISTS[1]], True)
+    assert (left.is_whole, sorted(left.grounds), left.owes(("twist_linear_soft_limit", 4))) == (True, [TWISTS[1]], True)
 
 
 def test_an_override_that_leaves_its_last_slot_is_gone() -> None:

@@ -9,6 +9,7 @@ from handlers.state.overrides import Override
 from schema.arms import Slot
 from schema.envelope import Author
 from schema.errors import BrokerError
+from schema.intrinsic import JointLimits, RepeatedDouble
 from schema.messages import Message, PayloadInformation
 from tests.handlers.builders import arm, linear
 
@@ -75,3 +76,40 @@ def test_an_item_without_an_order_is_not_kept() -> None:
     )  # fmt: skip
     state.overrides = stack.push(None, override, {PAYLOAD: PayloadInformation()})
     check_standing(state, "bob", PAYLOAD, PayloadInformation(1.0))
+
+
+VELOCITY, JERK = ("joint_limits", 0, "max_velocity[1]"), ("joint_limits", 0, "max_jerk[1]")
+NAMED = frozenset({"max_velocity[1]"})
+
+
+def velocities(number: float) -> JointLimits:
+    """Application limits."""
+    return JointLimits(max_velocity=RepeatedDouble((9.0, number, *(9.0,) * 5)))
+
+
+@pytest.mark.parametrize(
+    ("value", "named", "barred"),
+    [
+        (velocities(0.3), NAMED, True),
+        (velocities(0.3), None, True),
+        (velocities(0.3), frozenset({"max_velocity[0]"}), False),
+        (velocities(0.1), NAMED, False),
+        (JointLimits(), NAMED, True),
+        (None, NAMED, True),
+        (None, frozenset({"max_jerk[0]"}), False),
+    ],
+    ids=["looser", "the whole is looser", "another part", "as tight", "no limit", "a Reset", "a Reset of another part"],
+)
+def test_ruling_11_of_parts_those_of_the_override_are_kept_and_others_are_free(
+    value: Message | None, named: frozenset[str] | None, barred: bool
+) -> None:
+    state = arm()
+    override = Override(rev=5, values={VELOCITY: 0.2}, since_us=1, until_us=2, by=Author("alice", "hmi", proven=True))
+    loose = Override(rev=6, values={JERK: 9.0}, since_us=1, until_us=2, by=Author("alice", "hmi", proven=True))
+    state.overrides = stack.push(stack.push(None, override, {VELOCITY: 0.5}), loose, {JERK: 1.0})
+    if barred:
+        with pytest.raises(BrokerError, match="by alice, revision 5"):
+            check_standing(state, "plc", ("joint_limits", 0), value, named)
+    else:
+        check_standing(state, "plc", ("joint_limits", 0), value, named)
+    check_standing(state, "alice", ("joint_limits", 0), value, named)

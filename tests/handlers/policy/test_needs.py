@@ -71,7 +71,7 @@ def test_ruling_09_looser_than_the_ground_is_loosening_under_a_looser_override()
     """Ground 0.1, an engineer's override 0.9: 0.5 for good is tighter than reported, and loosens the ground."""
     state = arm_with(0.9, 0.9)
 
-    def references(_state: ArmState, _slot: Slot) -> tuple[Message, ...]:
+    def references(*_: object) -> tuple[Message, ...]:
         return twist(0.9), twist(0.1), twist(0.9)
 
     found = {}

@@ -1,14 +1,17 @@
 """What ending, extending and keeping of overrides needs."""
 
+import math
+
 import pytest
 
 from handlers.policy.needs import Need
 from handlers.policy.override_needs import ending, extending
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import Given, Place
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import Author
-from schema.messages import Message, PayloadInformation, TwistLinearSoftLimit
+from schema.messages import PayloadInformation, TwistLinearSoftLimit
 from tests.handlers.builders import arm
 
 MODE = ControlMode.CARTESIAN_JOYSTICK
@@ -23,12 +26,12 @@ def twist(limit: float) -> TwistLinearSoftLimit:
     return TwistLinearSoftLimit(MODE, limit)
 
 
-def override(rev: int, *values: tuple[Slot, Message]) -> Override:
+def override(rev: int, *values: tuple[Place, Given]) -> Override:
     """An override from 1 to 5 ms."""
     return Override(rev=rev, values=dict(values), since_us=SINCE, until_us=UNTIL, by=BY)
 
 
-GROUNDS: dict[Slot, Message] = {TWIST: twist(0.2), PAYLOAD: PayloadInformation(1.0)}
+GROUNDS: dict[Place, Given] = {TWIST: twist(0.2), PAYLOAD: PayloadInformation(1.0)}
 TIGHT, LOOSE = override(5, (TWIST, twist(0.1))), override(5, (TWIST, twist(0.3)))
 LOAD, BELOW = override(5, (PAYLOAD, PayloadInformation(2.0))), override(4, (TWIST, twist(0.25)))
 
@@ -95,3 +98,25 @@ def test_every_slot_is_needed() -> None:
     ]
     loose = override(6, (TWIST, twist(0.1)))
     assert [told(need)[0] for need in ending(arm(), Overrides(GROUNDS, (loose,)), loose, keep=True)] == ["tighten"]
+
+
+@pytest.mark.parametrize(
+    ("given", "keep", "expected"),
+    [
+        (0.3, True, [("joint_limits", "max_velocity.values[1]", 0.3)]),
+        (0.9, False, []),
+        (0.3, False, [("joint_limits", "max_velocity.values[1]", 0.5)]),
+        (None, True, [("joint_limits", "max_velocity.values[1]", math.inf)]),
+    ],
+    ids=["kept", "its end tightens", "its end loosens", "a limit that was taken away"],
+)
+def test_of_parts_only_those_of_the_override_are_bounded(
+    given: Given, keep: bool, expected: list[tuple[str, str, float]]
+) -> None:
+    place = ("joint_limits", 0, "max_velocity[1]")
+    one = override(5, (place, given))
+    ground = 0.5 if not keep else 0.2
+    (need,) = ending(arm(), Overrides({place: ground}, (one,)), one, keep=keep)
+    assert (need.item, need.path) == ("joint_limits", "joint_limits")
+    assert [(need.item, number.path, number.value) for number in need.numbers] == expected
+    assert need.right.value == ("loosen" if expected else "tighten")

@@ -10,10 +10,11 @@ from handlers.policy.needs import need_of, references_of
 from handlers.policy.override_needs import ending, extending
 from handlers.policy.rights import PolicyRight
 from handlers.state.overrides import Override, Overrides
+from handlers.state.places import Given
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import Author
-from schema.messages import Message, TwistLinearSoftLimit
+from schema.messages import TwistLinearSoftLimit
 from tests.handlers.builders import arm
 
 MODE = ControlMode.CARTESIAN_JOYSTICK
@@ -29,7 +30,7 @@ def twist(limit: float) -> TwistLinearSoftLimit:
     return TwistLinearSoftLimit(MODE, limit)
 
 
-def limit_of(value: Message | None) -> float:
+def limit_of(value: Given) -> float:
     """The number of such a limit."""
     assert isinstance(value, TwistLinearSoftLimit)
     return value.twist_linear_soft_limit
