@@ -42,12 +42,12 @@ from broker.record.replies import JSON, Replies
 from broker.record.traffic import Traffic
 from broker.settings import Settings
 from broker.settings.policy_file import load_policy
-from broker.settle.adoption import Adoption
-from broker.settle.authority import Authorities
-from broker.settle.fences import Fences
+from broker.settle.contact.adoption import Adoption
+from broker.settle.contact.fences import Fences
+from broker.settle.contact.reconciler import Reconciler
 from broker.settle.parking import Parking
 from broker.settle.queues import Queues
-from broker.settle.reconciler import Reconciler
+from broker.settle.rights.authority import Authorities
 from broker.settle.settler import Settler
 from broker.store.rows import ArmRow, Loaded
 from broker.store.set_time import SURE_KEY
@@ -181,7 +181,9 @@ def access_of(
 ) -> Access:
     """What decides and tells who may do what; `describe` and `release` as `Authorities` wants them."""
     administration = Administration(ledger)
-    authorities = Authorities(ledger, administration, parking, asyncio.get_running_loop(), describe, release)
+    authorities = Authorities(
+        ledger, administration, parking.stop_waiting, asyncio.get_running_loop(), describe, release
+    )
     return Access(administration, Denials(administration, sessions, ledger.clock.monotonic), authorities)
 
 

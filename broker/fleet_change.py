@@ -20,10 +20,10 @@ from broker.life import State
 from broker.publish.contents import NAMES
 from broker.record.ledger import Ledger
 from broker.settings import REAPPLY, ArmSettings, Settings, SettingsError
-from broker.settle.authority import Authorities
-from broker.settle.drift import Drift
+from broker.settle.contact.drift import Drift
+from broker.settle.contact.reconciler import Reconciler
 from broker.settle.queues import Queues
-from broker.settle.reconciler import Reconciler
+from broker.settle.rights.authority import Authorities
 from broker.settle.settler import Settler
 from broker.store.rows import Loaded
 from devices.adapter import ArmError

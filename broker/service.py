@@ -49,8 +49,8 @@ from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies
 from broker.settings import REAPPLY, Groups, Settings
 from broker.settings.password import Password
-from broker.settle.drift import Drift
-from broker.settle.fences import Fences
+from broker.settle.contact.drift import Drift
+from broker.settle.contact.fences import Fences
 from broker.settle.queues import Queues
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded

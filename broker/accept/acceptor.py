@@ -31,7 +31,7 @@ from broker.record.fleet_events import FleetEvents
 from broker.record.ledger import Ledger
 from broker.record.replies import Replies, refusal
 from broker.settings import Settings
-from broker.settle.policing import NeedsSecondError
+from broker.settle.rights.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow

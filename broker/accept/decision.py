@@ -6,7 +6,7 @@ from broker.accept.admission import check_lock, check_policy, check_values
 from broker.arms.arm_session import ArmSession
 from broker.record.past_values import PastValues
 from broker.settings import Settings, Users
-from broker.settle.policing import NeedsSecondError, Policing
+from broker.settle.rights.policing import NeedsSecondError, Policing
 from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked

@@ -9,7 +9,7 @@ from broker.plans.asked import APPLY, params_bytes
 from broker.plans.live import Asker
 from broker.plans.plans import Plans
 from broker.settings import Group, Settings
-from broker.settle.policing import NeedsSecondError
+from broker.settle.rights.policing import NeedsSecondError
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.methods.recipes import found_recipe

@@ -13,7 +13,7 @@ from broker.arms.arm_session import ArmSession
 from broker.publish.contents import seen
 from broker.record.fleet_history import FleetHistory
 from broker.settings import EVERYBODY, Group
-from broker.settle.slices import Slices
+from broker.settle.contact.slices import Slices
 from broker.store.errors import RowDamagedError
 from broker.store.store import Store
 from handlers.compare.comparison import comparison_row

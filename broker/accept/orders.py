@@ -14,9 +14,9 @@ from broker.record.history_entries import history_entry
 from broker.record.item_history import history_of
 from broker.record.ledger import Ledger
 from broker.record.recipes import RecipeBook
-from broker.settle.authority import Authorities
-from broker.settle.overriding import Overriding
+from broker.settle.overrides.overriding import Overriding
 from broker.settle.parking import Parking
+from broker.settle.rights.authority import Authorities
 from broker.store.errors import RowDamagedError
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.methods.authority import checked

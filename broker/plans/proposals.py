@@ -12,7 +12,7 @@ from broker.plans.newest import Newest
 from broker.record.ledger import Ledger
 from broker.record.principals import SERVICE
 from broker.record.replies import JSON, refusal
-from broker.settle.policing import Policing
+from broker.settle.rights.policing import Policing
 from broker.store.rows import RequestUpdate
 from handlers.plans.plan import Plan
 from handlers.plans.rows import Row, RowState

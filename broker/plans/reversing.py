@@ -11,7 +11,7 @@ from broker.plans.live import Live
 from broker.plans.rows import REVERSE, PutOffError, RowWork
 from broker.record.administration import Asked
 from broker.record.ledger import Ledger
-from broker.settle.reversals import Reversal
+from broker.settle.batches.reversals import Reversal
 from broker.settle.settler import Settler
 from broker.store.errors import RowDamagedError
 from handlers.plans.rows import Row, RowState

@@ -16,7 +16,7 @@ from broker.plans.book import PlanBook
 from broker.plans.live import Live
 from broker.plans.newest import Newest
 from broker.record.ledger import Ledger
-from broker.settle.policing import NeedsSecondError
+from broker.settle.rights.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.rows import Terms
 from handlers.batch.order import step_direction

@@ -12,7 +12,7 @@ from broker.record.event_parts import event_change, mode_of
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
-from broker.settle.overriding import Overriding
+from broker.settle.overrides.overriding import Overriding
 from broker.settle.rebase import rebase
 from broker.store.rows import Terms
 from broker.timers import Timers

@@ -9,7 +9,7 @@ from broker.clock import Clock
 from broker.life import Origin
 from broker.settle.endings import MODE_KEY
 from broker.settle.idle import WAITS, IdleWatch
-from broker.settle.policing import Policing
+from broker.settle.rights.policing import Policing
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence

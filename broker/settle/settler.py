@@ -15,22 +15,22 @@ from broker.life import WAITING, State
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON, Replies
-from broker.settle.batch_ends import BatchEnds
-from broker.settle.batches import Batches, take_revision
+from broker.settle.batches.batch_ends import BatchEnds
+from broker.settle.batches.batches import Batches, take_revision
+from broker.settle.batches.reversals import Reversals
 from broker.settle.deadlines import Deadlines
 from broker.settle.endings import Endings, not_taken, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, needs_arm
-from broker.settle.overriding import Overriding
+from broker.settle.overrides.overriding import Overriding
+from broker.settle.overrides.returns import Returns
 from broker.settle.parking import Parking, place_of
 from broker.settle.parts import Parts
-from broker.settle.policing import Policing
 from broker.settle.queues import Queues
 from broker.settle.resumed import Resumed
-from broker.settle.returns import Returns
-from broker.settle.reversals import Reversals
+from broker.settle.rights.policing import Policing
 from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.timers import Timers

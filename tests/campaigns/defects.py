@@ -21,8 +21,8 @@ from broker.plans.live import Live
 from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
-from broker.settle.fences import Fences
-from broker.settle.returns import Returns
+from broker.settle.contact.fences import Fences
+from broker.settle.overrides.returns import Returns
 from broker.store import audit, history, job, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit

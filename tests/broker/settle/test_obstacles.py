@@ -10,7 +10,7 @@ from broker.arms.jobs import ChangeJob
 from broker.life import Origin
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import End, Obstacle, Obstacles
-from broker.settle.policing import Policing
+from broker.settle.rights.policing import Policing
 from broker.store.rows import Terms
 from broker.timers import Timers
 from handlers.state.arm_state import Hold

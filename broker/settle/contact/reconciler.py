@@ -10,11 +10,11 @@ from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
 from broker.life import SENT, State
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
-from broker.settle.adoption import Adoption
+from broker.settle.contact.adoption import Adoption
+from broker.settle.contact.slices import Slices
 from broker.settle.endings import MODE_KEY, Endings
 from broker.settle.idle import IdleWatch
 from broker.settle.queues import Queues
-from broker.settle.slices import Slices
 from devices.adapter import ArmChange, ArmError, LinkState, Notice, Reread, Snapshot
 from handlers.items.settling import equal
 from schema.arms import Activity, Description, Slot

@@ -12,7 +12,7 @@ from broker.publish.contents import NAMES
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
-from broker.settle.fences import Fences
+from broker.settle.contact.fences import Fences
 from broker.settle.parking import Parking
 from broker.store.meta_keys import DAMAGED
 from broker.store.rows import FirstRow

@@ -13,8 +13,8 @@ from broker.record.administration import NOBODY_ASKED, Asked
 from broker.record.ledger import Ledger
 from broker.record.override_rows import keep, log_kept
 from broker.record.principals import SERVICE
-from broker.settle.override_times import OverrideTimes
-from broker.settle.returns import Returns
+from broker.settle.overrides.override_times import OverrideTimes
+from broker.settle.overrides.returns import Returns
 from broker.store.rows import Terms
 from handlers.items.parts import put
 from handlers.items.settling import agrees, same

@@ -8,8 +8,8 @@ import msgspec
 
 from broker.arms.jobs import ChangeJob
 from broker.clock import BEHIND, Clock
-from broker.settle.judged import judged_batch, judged_overrides
-from broker.settle.write_rates import WriteRates
+from broker.settle.rights.judged import judged_batch, judged_overrides
+from broker.settle.rights.write_rates import WriteRates
 from broker.store.rows import Terms
 from handlers.policy.needs import Need, need_of, needs_of, references_of
 from handlers.policy.rights import NEEDS, Asked, PolicyRight

@@ -9,7 +9,7 @@ from broker.arms.arm_session import ArmSession
 from broker.clock import BEHIND
 from broker.record.ledger import Ledger
 from broker.record.override_rows import keep
-from broker.settle.ends import Ends
+from broker.settle.overrides.ends import Ends
 from handlers.items.direction import Direction
 from handlers.overrides.stack import NONE, direction
 from handlers.state.overrides import Override

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker.clock import Clock
-from broker.settle.ends import LOOK_S, Ends
+from broker.settle.overrides.ends import LOOK_S, Ends
 from tests.devices.virtual_loop import VirtualLoop
 
 START_US = 1_800_000_000_000_000

@@ -11,7 +11,7 @@ from broker.arms.fleet_check import CheckedFleet
 from broker.arms.limit_files import LimitFiles
 from broker.clock import BEHIND
 from broker.settings.policy_file import load_policy
-from broker.settle.policing import Policing
+from broker.settle.rights.policing import Policing
 from handlers.policy.rules import Policy
 from tests.virtual_plant import Plant, play
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.settle.authority import LONGEST_WAIT_S
+from broker.settle.rights.authority import LONGEST_WAIT_S
 from schema.arms import Authority
 from schema.codecs.times import format_time
 from tests.stored import audited

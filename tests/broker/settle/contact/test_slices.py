@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from broker.settle.slices import SLICE_S, Slices
+from broker.settle.contact.slices import SLICE_S, Slices
 
 
 class Clock:

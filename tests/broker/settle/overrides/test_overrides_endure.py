@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.settle.returns import Returns
+from broker.settle.overrides.returns import Returns
 from schema.arms import Authority
 from tests.grounds import Checker
 from tests.virtual_plant import START_US, Plant, run

@@ -10,7 +10,6 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages
 from broker.record.administration import CLOCK, NOBODY_ASKED, SETTINGS, Administration, Asked, asked_by
 from broker.record.ledger import Ledger
-from broker.settle.parking import Parking
 from broker.store.rows import Damage
 from handlers.methods.authority import hold_document, is_within
 from handlers.rpc.outcome import AccessOrder, AuthorityOrder, HoldOrder
@@ -47,14 +46,14 @@ class Authorities:
         self,
         ledger: Ledger,
         administration: Administration,
-        parking: Parking,
+        stop_waiting: Callable[[ArmSession], None],
         loop: asyncio.AbstractEventLoop,
         describe: Callable[[ArmSession], None],
         release: Callable[[ArmSession], None],
     ) -> None:
         self._ledger = ledger
         self._administration = administration
-        self._parking = parking
+        self._stop_waiting = stop_waiting
         self._loop = loop
         self._describe = describe
         self._release = release
@@ -167,7 +166,7 @@ class Authorities:
         self._ledger.documents.mark(session, "presence")
         self._ledger.store.batch.on_commit(partial(self._describe, session))
         self._ledger.store.flush_soon()
-        self._parking.stop_waiting(session)
+        self._stop_waiting(session)
         self._release(session)
 
     def watch(self, session: ArmSession) -> None:

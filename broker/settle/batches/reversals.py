@@ -10,7 +10,7 @@ from broker.life import WAITING, State
 from broker.record.administration import Asked
 from broker.record.effects import change_at, effects_of
 from broker.record.ledger import Ledger
-from broker.settle.overriding import Overriding
+from broker.settle.overrides.overriding import Overriding
 from broker.settle.parking import Parking
 from broker.store.errors import RowDamagedError
 from broker.store.rows import PastChange, Terms

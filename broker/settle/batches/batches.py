@@ -4,11 +4,11 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob, new_step
 from broker.arms.jobs import UNTIMED, ChangeJob
 from broker.life import QUEUED, WAITING, Origin, State
-from broker.settle.batch_ends import BatchEnds, until
+from broker.settle.batches.batch_ends import BatchEnds, until
+from broker.settle.batches.resumed_batches import ResumedBatches
 from broker.settle.endings import not_taken, refusal_of_arm
 from broker.settle.obstacles import Park
 from broker.settle.parts import Parts
-from broker.settle.resumed_batches import ResumedBatches
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
 from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of

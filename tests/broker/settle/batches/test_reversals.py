@@ -7,7 +7,7 @@ import pytest
 
 from broker.life import State
 from broker.record.administration import Asked
-from broker.settle.reversals import Reversal
+from broker.settle.batches.reversals import Reversal
 from schema.envelope import Author
 from schema.errors import BrokerError
 from schema.messages import Message

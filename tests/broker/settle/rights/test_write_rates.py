@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from broker.settle import write_rates
-from broker.settle.write_rates import WriteRates
+from broker.settle.rights import write_rates
+from broker.settle.rights.write_rates import WriteRates
 from handlers.policy.rules import Rate
 from schema.errors import BrokerError, Retry
 

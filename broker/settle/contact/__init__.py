@@ -1,0 +1,1 @@
+"""What arms tell: whether they are there, which arm it is, what others changed on it."""

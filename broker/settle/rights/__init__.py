@@ -1,0 +1,1 @@
+"""Who may: the authority over arms, locks on them, the policy that counts now."""
