@@ -111,6 +111,8 @@ class ChangeJob:
     """Its entry among what the state knows as accepted and not read back."""
     reverts: int = 0
     foreign: bool = False
+    waits_turn: bool = False
+    """Whether its plan lets it begin later; what comes behind it in its queue does not wait for that."""
     committed: bool = False
     """Whether commit 1 stands: before it nothing goes to the arm."""
     confirmed: bool = False

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.arms.jobs import Address
+from broker.arms.jobs import Address, ChangeJob
 from broker.timers import Timer
 from handlers.plans.plan import Plan
 from handlers.plans.rows import Row
@@ -65,6 +65,8 @@ class Live:
     """The rule that asks for a second person, as the check found it."""
     said: Reply | None = None
     """What the change of its one arm would be answered, of a plan for one arm."""
+    turns: dict[str, ChangeJob] = field(default_factory=dict)
+    """The changes of rows that were accepted all at once and begin later, by arm, in their order."""
     recovered: bool = False
     """Found by this start."""
     only_tighter: bool = False

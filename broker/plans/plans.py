@@ -312,6 +312,7 @@ class Plans:
             self.work.end(live, row, RowState.SKIPPED, message=text)
         for one in decided:
             self.work.accept(live, *one)
+        self._ledger.after_commit(partial(self.work.let_begin, live))
         live.ahead.clear()
         self._changed(live)
 
@@ -329,6 +330,7 @@ class Plans:
     def _changed(self, live: Live) -> None:
         """A plan, or a row of it, changed."""
         plan = live.plan
+        self.work.let_begin(live)
         if plan.asked.kind is PlanKind.ROLLOUT and plan.state is not PlanState.REVERSING:
             self.rollouts.changed(live)
         elif plan.state is PlanState.RUNNING and not (live.ahead or live.put_off or plan.under_way):

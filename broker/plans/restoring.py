@@ -9,6 +9,7 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Address, ChangeJob
 from broker.clock import Clock
+from broker.life import State
 from broker.plans.book import PlanBook, restored
 from broker.plans.live import Asker, Live
 from broker.plans.newest import Newest
@@ -76,6 +77,8 @@ class Restoring:
             live, arm = found
             if job.method == REVERSE:
                 live.undoing.add(arm)
+            elif live.plan.asked.all_or_nothing and job.state is State.ACCEPTED:
+                job.waits_turn, live.turns[arm] = True, job
             job.told = lambda reply: self._work.heard(live, arm, job, reply)
 
     def go_on(self, sessions: dict[str, ArmSession], *, clean: bool, max_age_us: int) -> None:

@@ -10,7 +10,7 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import batch_of
 from broker.arms.jobs import ChangeJob, job_of
-from broker.life import WAITING
+from broker.life import WAITING, State
 from broker.plans.asked import request_for
 from broker.plans.book import PlanBook
 from broker.plans.live import Live
@@ -26,7 +26,7 @@ from handlers.items.verbs import absence
 from handlers.methods.authority import below_control, is_checked_only
 from handlers.plans.rollout import Gate
 from handlers.plans.rows import Row, RowState
-from handlers.plans.states import PlanKind
+from handlers.plans.states import PlanKind, PlanState
 from handlers.plans.yields import left_of, overwritten
 from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome, Proposal, Restoration
 from handlers.rpc.request import Request
@@ -229,6 +229,8 @@ class RowWork:
         live.slots[row.arm] = job.places
         row = plan.change(row, state=RowState.WAITING, final=False, change_n=number, job_rev=0)
         job.told = partial(self.heard, live, row.arm, job)
+        if plan.asked.all_or_nothing and plan.under_way > plan.asked.parallel and job.method != REVERSE:
+            job.waits_turn, live.turns[row.arm] = True, job
         self._settler.admit(session, job)
         row = plan.rows[row.arm]
         if row.final:
@@ -238,6 +240,23 @@ class RowWork:
         rev = job.rev or session.state.rev
         self._book.put_row(live, row, state=state, rev=rev, job_rev=job.rev, message=job.why)
         self._book.changed(live)
+
+    def let_begin(self, live: Live) -> None:
+        """Let rows begin that were accepted all at once, as many at a time as the plan says."""
+        turns, plan = live.turns, live.plan
+        if not turns or plan.state is PlanState.PAUSED:
+            return
+        for arm, job in list(turns.items()):
+            if not job.waits_turn or job.state is not State.ACCEPTED:
+                del turns[arm]
+        free = plan.asked.parallel - (plan.under_way - len(turns))
+        for arm in list(turns)[: max(0, free)]:
+            job, session = turns[arm], self._sessions.get(arm)
+            if not job.committed:
+                return
+            del turns[arm]
+            if session is not None:
+                self._settler.let_begin(session, job)
 
     def without_later(self, live: Live, arm: str, outcome: Wish) -> Wish:
         """What is left of a decision beside what was accepted after the plan.

@@ -28,11 +28,15 @@ class Deadlines:
         """Promise a reply within 10 s, and end the change when its time to live is over."""
         if job.state is State.SETTLED:
             return
-        if job.replied is None:
+        if job.replied is None and not job.waits_turn:
             job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
         if job.expires:
             wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
             job.timers.append(self._timers.put(wait_s, self._expire, session, job))
+
+    def promise(self, session: ArmSession, job: ChangeJob) -> None:
+        """Promise a reply within 10 s for what waited for its turn, which is now."""
+        job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
 
     def overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """10 s after commit 1 the reply says how far it got."""

@@ -48,7 +48,7 @@ class Parking:
     def place(self, session: ArmSession, job: ChangeJob, obstacle: Park) -> None:
         """Put a change beside the queue; its row is the caller's."""
         job.state, job.why = State.HELD if obstacle.held else State.PENDING, obstacle.why
-        job.confirmed = job.confirmed and not obstacle.held
+        job.confirmed, job.waits_turn = job.confirmed and not obstacle.held, False
         job.origin, job.epoch, job.cmd_seq = max(job.origin, Origin.WAITED), 0, 0
         session.parked.append(job)
         session.parked.sort(key=lambda one: one.n)

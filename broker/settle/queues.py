@@ -99,6 +99,8 @@ class Queues:
                 job = session.jobs[0]
                 if not isinstance(job, ChangeJob):
                     return False
+                if job.waits_turn and len(session.jobs) == 1:
+                    return True
                 if not left:
                     self.starts.put((last or job).author.user, session, last)
                     return True
@@ -173,9 +175,9 @@ class Queues:
 
     async def _run(self, session: ArmSession, worker: Worker) -> None:
         try:
-            while session.jobs and not session.resting:
+            while session.jobs and not session.resting and not _waits_turn(session):
                 await self._turn_of(session)
-                if not session.jobs or session.resting:
+                if not session.jobs or session.resting or _waits_turn(session):
                     break
                 job = session.jobs[0]
                 await _do(session, job, worker)
@@ -204,6 +206,12 @@ class Queues:
 
 async def _raised(error: Exception) -> None:
     raise error
+
+
+def _waits_turn(session: ArmSession) -> bool:
+    """Whether all that there is of an arm is a change that begins in a later turn."""
+    jobs = session.jobs
+    return len(jobs) == 1 and isinstance(jobs[0], ChangeJob) and jobs[0].waits_turn
 
 
 def _uncommitted(job: Job) -> bool:

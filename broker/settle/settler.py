@@ -98,7 +98,7 @@ class Settler:
         several = job if isinstance(job, BatchJob) else None
         held = held_by_service(session.state, job.slot[0]) if several is None else not needs_arm(session, several)
         in_force = held and not isinstance(obstacle, Park)
-        if obstacle is None and not job.unchanged and not in_force and session.numbers_ahead():
+        if obstacle is None and not (job.unchanged or job.waits_turn or in_force) and session.numbers_ahead():
             self._number(session, job)
         if row is not None and waiter is not None:
             self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
@@ -186,6 +186,12 @@ class Settler:
             self.deadlines.start(session, job)
         self._queues.begin(accepted)
 
+    def let_begin(self, session: ArmSession, job: ChangeJob) -> None:
+        """It is the turn of a change that waited for it."""
+        job.waits_turn = False
+        self.deadlines.promise(session, job)
+        self._queues.kick(session)
+
     def wait(self, session: ArmSession, job: ChangeJob, waiter: Waiter) -> None:
         """A repeat of an unsettled request waits for the same reply, by its own `wait`.
 
@@ -207,6 +213,9 @@ class Settler:
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Bring one change to its end, or park it; returns when the next may begin."""
+        if job.waits_turn:  # something came behind it, which does not wait for that turn
+            job.waits_turn = False
+            self.deadlines.promise(session, job)
         if job.state is not State.SETTLED and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
             session.busy_with = job
             try:
@@ -330,6 +339,8 @@ class Settler:
             return False
         following = session.jobs[index]
         if not isinstance(following, ChangeJob) or following.state is not State.ACCEPTED or following.unchanged:
+            return True
+        if following.waits_turn:
             return True
         if not isinstance(following, BatchJob) and self._obstacles.of(session, following) is None:
             self._mark_writing(session, following)
