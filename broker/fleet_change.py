@@ -106,9 +106,10 @@ class FleetChange:
         for name in found.added:
             self._add(after, name)
         for session in self._sessions.values():
-            groups = session.state.groups
+            state = session.state
+            shown = (state.groups, state.idle_modes)
             parts.fleet.allow(session, after[session.arm])
-            if session.state.groups != groups:
+            if (state.groups, state.idle_modes) != shown:
                 parts.announcer.factsheet(session)
             parts.authorities.follow_settings(session, parts.fleet.authority_of(after[session.arm]))
             parts.drift.look(session)

@@ -61,12 +61,16 @@ PARALLEL = 32
 
 
 class GroupOptions(msgspec.Struct, frozen=True, gc=False):
-    """How a request to a group is carried out; `only`: these members alone, none = all of them."""
+    """How a request to a group is carried out; `only`: these members alone, none = all of them.
+
+    `away_named`: whether the request said it; protobuf cannot tell `wait` from nothing said.
+    """
 
     all_or_nothing: bool = False
     away: Away = Away.WAIT
     only: tuple[str, ...] = ()
     parallel: int = PARALLEL
+    away_named: bool = False
 
 
 class RequestEnvelope(msgspec.Struct, frozen=True, gc=False):

@@ -50,6 +50,8 @@ def checked(file: Path, config: Path | None) -> Exit:
             raise read.places.error(faults)
     except SettingsError as error:
         return _wrong(error)
+    if settings is None and any(rule.arms is not None or rule.groups is not None for rule in read.written.rule):
+        sys.stderr.write("armbroker policy: rules name arms or groups: --config FLEET tells whether there are such\n")
     if settings is not None:
         arms = [arm.id for arm in settings.arm]
         for doubt in policy_doubts(read, arms, groups_of(settings)):

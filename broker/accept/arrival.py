@@ -12,7 +12,7 @@ from handlers.rpc.row import Access, Rpc
 from schema.codecs import codec_for, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted
-from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, RequestEnvelope, Warned
+from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, GroupOptions, RequestEnvelope, Warned
 from schema.errors import BrokerError
 from schema.messages import Message
 
@@ -24,6 +24,7 @@ _CORRELATION_AS_ID = range(16, 33)
 _fingerprint_encoder = msgspec.msgpack.Encoder(order="deterministic")
 _large_encoder = msgspec.json.Encoder(order="deterministic")
 """As the above, for integers of more than 64 bits."""
+_GROUP_MEANS = tuple(name for name in GroupOptions.__struct_fields__ if name != "away_named")
 
 
 class Arrival(msgspec.Struct, eq=False, gc=False):
@@ -88,7 +89,7 @@ class Arrival(msgspec.Struct, eq=False, gc=False):
             envelope = self.envelope
             kept: tuple[object, ...] = (self.params, envelope.if_rev, envelope.valid_for_ms or 0)
             if envelope.until_us is not None or envelope.when or envelope.group is not None:
-                kept = (*kept, envelope.until_us, envelope.when, envelope.group)
+                kept = (*kept, envelope.until_us, envelope.when, _meaning_of(envelope.group))
             try:
                 content = _fingerprint_encoder.encode(kept)
             except OverflowError:
@@ -114,6 +115,11 @@ class Arrival(msgspec.Struct, eq=False, gc=False):
             topic, message.correlation, self.codec.name, self.topic.user, message.trace, message.received_s
         )
         return self.reply_to
+
+
+def _meaning_of(group: GroupOptions | None) -> dict[str, object] | None:
+    """What the options of a group come to, however they were said."""
+    return None if group is None else {name: getattr(group, name) for name in _GROUP_MEANS}
 
 
 def decode(arrival: Arrival) -> None:

@@ -155,6 +155,9 @@ def _check_options(arrival: Arrival, options: GroupOptions) -> None:
     if options.all_or_nothing:
         text = "a Rollout takes no all_or_nothing"
         raise BrokerError("unsupported_option", f"group: {text}. {NOTHING_CHANGED}")
+    if options.away_named and options.away is Away.WAIT:
+        text = "group.away: a Rollout takes skip or refuse, not wait"
+        raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
     if arrival.envelope.ttl_ms is not None:
         raise BrokerError("unsupported_option", f"ttl_ms: a Rollout has row_within_ms. {NOTHING_CHANGED}")
 

@@ -96,6 +96,7 @@ class PlanBook:
         if live.dry:
             return
         over = not plan.live and plan.tally.final and live.asker is None
+        plan.progress.stored_us = self._clock.now_us()
         self._ledger.store.batch.put_row("plan", plan.n, _plan_row(live, settled=over))
         self._ledger.store.flush_soon()
         if not plan.live:
@@ -124,10 +125,13 @@ class PlanBook:
         return restored(row, self._ledger.store.plan_arms(n))
 
     def moved_since(self, n: int, since_us: int) -> Live | None:
-        """A kept plan that came to its state at this time or later; None: another, or one that cannot be read."""
+        """A kept plan of which something became at this time or later; None: another, or one that cannot be read."""
         try:
             row = self._ledger.store.plan(n)
-            return self.find(n) if row is not None and _progress(row.progress).since_us >= since_us else None
+            if row is None:
+                return None
+            progress = _progress(row.progress)
+            return self.find(n) if max(progress.since_us, progress.stored_us) >= since_us else None
         except (msgspec.MsgspecError, KeyError, BrokerError, RowDamagedError):
             return None
 

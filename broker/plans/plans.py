@@ -116,8 +116,9 @@ class Plans:
             self.answers.begin(live)
         self.restoring.go_on(self._sessions, clean=loaded.clean, max_age_us=max_age_us)
         for live in list(self.book.plans.values()):
-            if live.plan.asked.kind is PlanKind.ROLLOUT and live.plan.live:
-                self.rollouts.go_on(live, down_long=down_us > max_age_us)
+            if live.plan.asked.kind is PlanKind.ROLLOUT:
+                if live.plan.live:
+                    self.rollouts.go_on(live, down_long=down_us > max_age_us)
                 self._changed(live)
         self.boards.catch_up(lambda n: self.book.moved_since(n, loaded.last_time_us - CATCH_UP_US))
         self.driver.wake()

@@ -61,11 +61,13 @@ class Restoring:
             self._learn(since)
 
     def _learn(self, since: int) -> None:
-        """What was accepted since the oldest live plan."""
+        """What was accepted since the oldest live plan; the first change of an arm is that of its row."""
         places = {n: live.plan.place for n, live in self._book.plans.items()}
         try:
             for one in self._store.accepted_after(since):
                 place = places.get(one.plan, one.n) if one.plan else one.n
+                if one.plan in self._book.plans:
+                    self._book.plans[one.plan].slots.setdefault(one.arm, one.slots)
                 self._newest.put(one.arm, one.slots, Later(place, one.rev, one.by))
         except RowDamagedError as error:
             log.warning("changes_unread", why=str(error))

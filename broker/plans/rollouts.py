@@ -263,8 +263,7 @@ class Rollouts:
 
     def go_on(self, live: Live, *, down_long: bool) -> None:
         """Take up a rollout of an earlier run: its wave goes on, a soak begins anew, after long somebody is asked."""
-        plan, now = live.plan, live.plan.progress
-        live.slots = {arm: self._slots(arm, row) for arm, row in plan.rows.items() if row.job_rev}
+        now = live.plan.progress
         if now.state is PlanState.RUNNING and down_long:
             self._book.move(live, Cause.TROUBLE, SERVICE, said="restart")
         elif now.state is PlanState.RUNNING and now.wave_state is WaveState.SOAKING:
@@ -272,13 +271,6 @@ class Rollouts:
         elif now.state is PlanState.RUNNING:
             self.begin_wave(live, now.wave)
         self._look_soon()
-
-    def _slots(self, arm: str, row: Row) -> tuple[tuple[str, int], ...]:
-        """The slots that are as a row left them, as far as that can be told."""
-        session = self._sessions.get(arm)
-        if session is None:
-            return ()
-        return tuple(slot for slot, rev in session.state.desired_rev.items() if rev == row.job_rev)
 
 
 def wave_of(asked: Asked, n: int) -> tuple[str, ...]:

@@ -102,6 +102,9 @@ class Steering:
         if not (live.rpc.item or live.rpc.name in ("ApplyConfig", "ApplyRecipe")):
             text = f"params.action: {live.rpc.name} changes no item, it cannot be taken back"
             raise BrokerError("unsupported_option", f"{text}. {NOTHING_CHANGED}")
+        if plan.state is PlanState.ENDED and not any(row.change_n for row in plan.rows.values()):
+            text = f"params.action: plan {plan.n} ended {plan.progress.outcome}, and none of its rows ever began"
+            raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
         if plan.state is PlanState.ENDED and now_us - plan.progress.ended_at_us > REVERSED_WITHIN_US:
             text = f"params.action: plan {plan.n} ended more than 7 days ago"
             raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")

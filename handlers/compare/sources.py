@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from handlers.rpc.plain_params import integer, known_only, listed, text
+from handlers.rpc.plain_params import integer, known_only, listed, quoted, text
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from schema.arms import Slot
 from schema.codecs.items_form import read_items, read_paths
@@ -24,7 +24,7 @@ def read_source(value: object, path: str, view: View = View.REPORTED) -> Source:
             `read_items` raises.
     """
     if not isinstance(value, dict):
-        raise BrokerError("malformed", f"{path}: an object is needed, {_FORMS}, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"{path}: an object is needed, {_FORMS}, got {quoted(value)}")
     source: Mapping[str, object] = value
     known_only(source, ("arm", "view", "rev", "recipe", "version", "items"), path)
     told = [key for key in _TELLING if key in source]

@@ -7,7 +7,7 @@ from typing import Any
 from handlers.fleet.facts import FACTS, TOLD, Seen, recipe
 from handlers.fleet.values import holds, read_condition
 from handlers.rpc.fleet_queries import FindQuery, Shown
-from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
+from handlers.rpc.plain_params import integer, known_only, listed, plain_params, quoted, text
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
 from schema.arms import FLEET, Activity, Authority
@@ -30,13 +30,13 @@ ReadPart = Callable[[object, str], Any]
 
 def _text(given: object, path: str) -> str:
     if not isinstance(given, str):
-        raise BrokerError("malformed", f"{path}: a text is needed, got {str(given)[:60]!r}")
+        raise BrokerError("malformed", f"{path}: a text is needed, got {quoted(given)}")
     return given
 
 
 def _flag(given: object, path: str) -> bool:
     if not isinstance(given, bool):
-        raise BrokerError("malformed", f"{path}: true or false is needed, got {str(given)[:60]!r}")
+        raise BrokerError("malformed", f"{path}: true or false is needed, got {quoted(given)}")
     return given
 
 
@@ -49,7 +49,7 @@ def _one_of(words: Iterable[str], given: object, path: str) -> str:
 
 def _names(given: object, path: str) -> frozenset[str]:
     if not isinstance(given, list) or len(given) > NAMED_MOST or not all(isinstance(one, str) for one in given):
-        text = f"{path}: a list of at most {NAMED_MOST:,} texts is needed, got {str(given)[:60]!r}"
+        text = f"{path}: a list of at most {NAMED_MOST:,} texts is needed, got {quoted(given)}"
         raise BrokerError("malformed", text)
     return frozenset(given)
 
@@ -82,7 +82,7 @@ def find_arms(_state: ArmState, request: Request) -> FindQuery:
     known_only(params, ("where", "show", "after", "limit"))
     where = params.get("where", {})
     if not isinstance(where, dict):
-        raise BrokerError("malformed", f"params.where: an object is needed, got {str(where)[:60]!r}")
+        raise BrokerError("malformed", f"params.where: an object is needed, got {quoted(where)}")
     known_only(where, (*_LISTS, "recipe", *CONDITIONS, "value"), "params.where")
     conditions = _listed(where, "value", VALUES_MOST, "params.where")
     arms, groups = (_names(where[key], f"params.where.{key}") if key in where else None for key in _LISTS)
@@ -101,7 +101,7 @@ def find_arms(_state: ArmState, request: Request) -> FindQuery:
 def _listed(params: Mapping[str, Any], key: str, most: int, path: str = "params") -> list[object]:
     given = params.get(key, [])
     if not isinstance(given, list) or len(given) > most:
-        raise BrokerError("malformed", f"{path}.{key}: a list of at most {most} is needed, got {str(given)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.{key}: a list of at most {most} is needed, got {quoted(given)}")
     return given
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from handlers.batch.outcomes import WHOLE_KEY
 from handlers.methods.queries import ADMIN_ITEMS, HISTORY_LIMIT, HISTORY_MOST
 from handlers.rpc.fleet_queries import FleetHistoryQuery
-from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
+from handlers.rpc.plain_params import integer, known_only, listed, plain_params, quoted, text
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
 from schema.codecs.times import parse_time
@@ -66,4 +66,4 @@ def _time(params: Mapping[str, object], key: str) -> int | None:
     try:
         return parse_time(text(params, key))
     except ValueError as error:
-        raise BrokerError("malformed", f"params.{key}: {str(given)[:60]!r} is {error}") from error
+        raise BrokerError("malformed", f"params.{key}: {quoted(given)} is {error}") from error

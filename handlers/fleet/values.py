@@ -6,7 +6,7 @@ from typing import Any
 
 from handlers.items.parts import put
 from handlers.rpc.fleet_queries import ValueCondition
-from handlers.rpc.plain_params import known_only, listed
+from handlers.rpc.plain_params import known_only, listed, quoted
 from handlers.state.arm_state import ArmState
 from schema.arms import Slot
 from schema.codecs.items_form import read_path
@@ -35,19 +35,19 @@ def read_condition(given: object, path: str) -> ValueCondition:
         BrokerError: malformed, unknown_field, unknown_enum.
     """
     if not isinstance(given, dict):
-        raise BrokerError("malformed", f"{path}: an object {{path, op, than}} is needed, got {str(given)[:60]!r}")
+        raise BrokerError("malformed", f"{path}: an object {{path, op, than}} is needed, got {quoted(given)}")
     known_only(given, ("path", "op", "than", "view"), path)
     op, than, view = given.get("op"), given.get("than"), given.get("view", REPORTED)
-    if op not in OPERATORS:
-        raise BrokerError("unknown_enum", f"{path}.op: {str(op)[:60]!r} is none of {', '.join(OPERATORS)}")
+    if not isinstance(op, str) or op not in OPERATORS:
+        raise BrokerError("unknown_enum", f"{path}.op: {quoted(op)} is none of {', '.join(OPERATORS)}")
     if view not in VIEWS:
-        raise BrokerError("unknown_enum", f"{path}.view: {str(view)[:60]!r} is none of {listed(str(view), VIEWS)}")
+        raise BrokerError("unknown_enum", f"{path}.view: {quoted(view)} is none of {listed(str(view), VIEWS)}")
     if not isinstance(than, int | float | str):
-        raise BrokerError("malformed", f"{path}.than: a number, a text or a flag is needed, got {str(than)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.than: a number, a text or a flag is needed, got {quoted(than)}")
     if isinstance(than, bool | str) and op not in OF_TEXTS:
         raise BrokerError("malformed", f"{path}.op: {op} is for numbers; texts and flags take == and != alone")
     slots, steps = _place(given.get("path"), f"{path}.path")
-    return ValueCondition(slots, steps, str(op), than, view)
+    return ValueCondition(slots, steps, op, than, view)
 
 
 def _place(given: object, path: str) -> tuple[tuple[Slot, ...], tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handlers.rpc.plain_params import text
+from handlers.rpc.plain_params import quoted, text
 from handlers.stack.arm_limits import ArmLimits, limits_of
 from handlers.state.arm_state import ArmState
 from limits.errors import LimitsError
@@ -154,7 +154,7 @@ def _numbers(value: object, path: str) -> Sequence[Any]:
         raise BrokerError("malformed", f"{path}: a list of numbers is needed")
     if set(map(type, value)) - _NUMBERS:
         at = next(at for at, number in enumerate(value) if type(number) not in _NUMBERS)
-        raise BrokerError("malformed", f"{path}[{at}]: {str(value[at])[:60]!r} is no number")
+        raise BrokerError("malformed", f"{path}[{at}]: {quoted(value[at])} is no number")
     return value
 
 

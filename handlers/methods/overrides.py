@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from handlers.items.direction import Direction
 from handlers.overrides.stack import direction
 from handlers.rpc.outcome import EndOrder, ExtendOrder
-from handlers.rpc.plain_params import integer, known_only, listed, plain_params, text
+from handlers.rpc.plain_params import integer, known_only, listed, plain_params, quoted, text
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
 from handlers.state.refusals import NOTHING_CHANGED
@@ -41,7 +41,7 @@ def end_override(state: ArmState, request: Request) -> EndOrder:
     known_only(params, (*_NAMED, "direction", "keep"))
     keep = params.get("keep", False)
     if type(keep) is not bool:
-        raise BrokerError("malformed", f"params.keep: {str(keep)[:60]!r} is no bool. {NOTHING_CHANGED}")
+        raise BrokerError("malformed", f"params.keep: {quoted(keep)} is no bool. {NOTHING_CHANGED}")
     return EndOrder(_named(state, params), keep)
 
 
@@ -59,7 +59,7 @@ def _named(state: ArmState, params: Mapping[str, object]) -> tuple[int, ...]:
         found = [one for one in live if one.plan == plan]
         what = f"params.plan: {plan} has no live override of {state.arm}"
     elif params["all"] is not True:
-        raise BrokerError("malformed", f"params.all: only true is known, got {str(params['all'])[:60]!r}")
+        raise BrokerError("malformed", f"params.all: only true is known, got {quoted(params['all'])}")
     else:
         found, what = list(live), f"params.all: {state.arm} has no live override"
     if wanted and state.overrides is not None:

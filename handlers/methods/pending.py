@@ -1,7 +1,7 @@
 """What people decide about pending changes, and about an arm that is not the one that was known."""
 
 from handlers.rpc.outcome import ArmOrder, ConfirmOrder, DiscardOrder
-from handlers.rpc.plain_params import integer, known_only, plain_params
+from handlers.rpc.plain_params import integer, known_only, plain_params, quoted
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
 from handlers.state.refusals import NOTHING_CHANGED, held_arm, not_read
@@ -37,7 +37,7 @@ def _named(request: Request) -> int:
     if "rev" in params:
         return integer(params, "rev", ALL, LARGEST_REV, 1)
     if params["all"] is not True:
-        raise BrokerError("malformed", f"params.all: only true is known, got {str(params['all'])[:60]!r}")
+        raise BrokerError("malformed", f"params.all: only true is known, got {quoted(params['all'])}")
     return ALL
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from handlers.compare.sources import read_source
 from handlers.rpc.outcome import Answer, RecipeDeletion, RecipeDraft, RecipePut
-from handlers.rpc.plain_params import integer, known_only, plain_params, text
+from handlers.rpc.plain_params import integer, known_only, plain_params, quoted, text
 from handlers.rpc.request import Request
 from handlers.rpc.source import LiteralSource, RecipeSource, Source
 from handlers.state.arm_state import ArmState
@@ -206,7 +206,7 @@ def _models(params: Params) -> list[str]:
         isinstance(one, str) and 0 < len(one) <= MODEL_LONGEST for one in models
     ):
         need = f"a list of texts of 1 to {MODEL_LONGEST} characters is needed"
-        raise BrokerError("malformed", f"params.models: {need}, got {str(models)[:60]!r}. {NOTHING_CHANGED}")
+        raise BrokerError("malformed", f"params.models: {need}, got {quoted(models)}. {NOTHING_CHANGED}")
     if len(models) > MODELS_MOST or len(set(models)) != len(models):
         raise BrokerError("malformed", f"params.models: at most {MODELS_MOST}, each once. {NOTHING_CHANGED}")
     return models

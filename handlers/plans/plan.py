@@ -95,6 +95,8 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     shown: bool = False
     """Whether it has a document."""
     replied: bool = False
+    stored_us: int = 0
+    """When the plan was stored last: with its moves, and with the end of its last row."""
 
 
 def with_waves(asked: Asked, arms: tuple[str, ...], waves: tuple[int, ...]) -> Asked:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.rpc.plain_params import integer, known_only, listed, text
+from handlers.rpc.plain_params import integer, known_only, listed, quoted, text
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.errors import BrokerError
 
@@ -105,7 +105,7 @@ def _word(params: Mapping[str, object], name: str, known: Sequence[str]) -> str:
 def _list(params: Mapping[str, object], name: str) -> list[Any]:
     value = params.get(name, [])
     if not isinstance(value, list):
-        raise _malformed(name, f"a list is needed, got {str(value)[:60]!r}")
+        raise _malformed(name, f"a list is needed, got {quoted(value)}")
     return value
 
 

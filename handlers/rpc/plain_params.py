@@ -1,11 +1,22 @@
 """Params of the methods without a message: plain mappings, checked key by key."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 from handlers.rpc.request import Request
 from schema.errors import BrokerError
 from schema.messages import Message
 from schema.nearest import did_you_mean
+
+QUOTED = 60
+"""So many characters of a wrong value are shown."""
+
+
+def quoted(value: object) -> str:
+    """The beginning of a wrong value, as JSON has it; texts in single quotes."""
+    if isinstance(value, str):
+        return repr(value[:QUOTED])
+    return json.dumps(value, ensure_ascii=False, default=repr)[:QUOTED]
 
 
 def plain_params(request: Request) -> Mapping[str, object]:
@@ -39,7 +50,7 @@ def integer(
         return default
     value = params[key]
     if type(value) is not int:
-        raise BrokerError("malformed", f"{path}.{key}: an integer is needed, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.{key}: an integer is needed, got {quoted(value)}")
     if value > highest:
         text = f"{path}.{key}: {value} > {highest}, the most that is served"
         raise BrokerError("out_of_limits", text, name="VALUE_IS_ABOVE_MAXIMUM")
@@ -56,7 +67,7 @@ def flag(params: Mapping[str, object], key: str) -> bool:
     """
     value = params.get(key, False)
     if not isinstance(value, bool):
-        raise BrokerError("malformed", f"params.{key}: true or false is needed, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"params.{key}: true or false is needed, got {quoted(value)}")
     return value
 
 
@@ -68,5 +79,5 @@ def text(params: Mapping[str, object], key: str, default: str = "", path: str = 
     """
     value = params.get(key, default)
     if not isinstance(value, str):
-        raise BrokerError("malformed", f"{path}.{key}: a text is needed, got {str(value)[:60]!r}")
+        raise BrokerError("malformed", f"{path}.{key}: a text is needed, got {quoted(value)}")
     return value

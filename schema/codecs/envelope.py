@@ -205,7 +205,7 @@ def _read_group(value: object) -> GroupOptions:
         except FaultError as fault:
             fault.below(name)
             raise
-    return GroupOptions(**options)
+    return GroupOptions(**options, away_named="away" in options)
 
 
 FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {

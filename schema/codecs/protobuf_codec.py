@@ -213,7 +213,10 @@ def _read_request(request: wire.Request) -> RequestEnvelope:
 
 
 def _group(group: wire.Group) -> GroupOptions:
-    return GroupOptions(group.all_or_nothing, Away(group.away), tuple(group.only), group.parallel or PARALLEL)
+    away = Away(group.away)
+    return GroupOptions(
+        group.all_or_nothing, away, tuple(group.only), group.parallel or PARALLEL, away_named=away is not Away.WAIT
+    )
 
 
 def _check_fields(request: wire.Request) -> None:

@@ -28,6 +28,7 @@ from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 from broker.store.writer import Writer
 from handlers.overrides import stack
+from handlers.plans.rows import Row
 
 VARIABLE = "ARMBROKER_TEST_DEFECT"
 _LATE_S = 2.0
@@ -174,6 +175,18 @@ def _approval_unstored() -> None:
     setattr(PlanBook, "put", put)  # noqa: B010 - a defect that is put in from outside
 
 
+def _rows_unstored() -> None:
+    """What becomes of the rows of plans is not stored."""
+
+    def put_row(book: PlanBook, live: Live, row: Row, **now: Any) -> Row:
+        row = live.plan.change(row, **now)
+        if row.final and not live.dry and not live.plan.live and live.plan.tally.final:
+            book.put(live)
+        return row
+
+    setattr(PlanBook, "put_row", put_row)  # noqa: B010 - a defect that is put in from outside
+
+
 DEFECTS: dict[str, Callable[[], None]] = {
     "clock_believed": _clock_believed,
     "commit_late": _commit_late,
@@ -190,6 +203,7 @@ DEFECTS: dict[str, Callable[[], None]] = {
     "owe_nothing": _owe_nothing,
     "return_nothing": _return_nothing,
     "approval_unstored": _approval_unstored,
+    "rows_unstored": _rows_unstored,
 }
 """Each breaks one rule, by name."""
 

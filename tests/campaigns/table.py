@@ -14,6 +14,7 @@ from tests.campaigns import (
     fuzz,
     kill,
     partition,
+    plans,
     power,
     restore,
     server,
@@ -53,6 +54,13 @@ CAMPAIGNS: dict[str, CampaignRow] = {
     ),
     "approvals": CampaignRow(
         "proposals of a second person under kills and lost MQTT servers", approvals.run, "approval_unstored", 200, 6
+    ),
+    "plans": CampaignRow(
+        "groups, rollouts, reversals and approvals under kills, lost MQTT servers, arms that fail",
+        plans.run,
+        "rows_unstored",
+        200,
+        6,
     ),
     "fuzz": CampaignRow(
         "packets of every malformed and illegal kind on both links", fuzz.run, "strict_reader", 1_000_000, 8_000

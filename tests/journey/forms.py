@@ -1,6 +1,7 @@
 """Requests and replies in the three codecs, without the service's own codecs: plain dicts on both sides."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 import msgpack
@@ -37,8 +38,7 @@ RESULTS: dict[str, type[Message]] = {
 """Message of the result of each method that has one."""
 
 _TIMES = {"at_us": "at", "reported_at_us": "reported_at", "mode_seen_at_us": "mode_seen_at", "until_us": "until_us"}
-
-
+_MOMENTS = {"issued_at": "issued_at_ms", "until": "until_ms"}
 _WORDS = {"wait": ("applied", "stored"), "view": ("reported", "desired", "ground"), "when": ("now", "idle")}
 
 
@@ -59,7 +59,10 @@ def encode_request(codec: str, method: str, request: dict[str, Any]) -> bytes:
         away = {"away": group["away"].upper()} if "away" in group else {}
         json_format.ParseDict({**group, **away}, message.group)
     for name, value in fields.items():
-        setattr(message, name, value)
+        if name in _MOMENTS:
+            setattr(message, _MOMENTS[name], int(datetime.fromisoformat(value).timestamp() * 1_000))
+        else:
+            setattr(message, name, value)
     if params is not None:
         message.params = encode_params(method, params)
     return message.SerializeToString()

@@ -59,6 +59,7 @@ def test_check_says_what_is_right_and_what_is_wrong(rules: Path) -> None:
     said = run("check", rules)
     assert said.exit_code == Exit.OK
     assert said.stdout.startswith("ok: 2 rules, digest ")
+    assert said.stderr == ""
     rules.write_text(RULES.replace("loosen", "losen").replace("joint_limits", "joint"), encoding="utf-8")
     said = run("check", rules)
     assert (said.exit_code, said.stdout) == (Exit.USAGE, "")
@@ -70,8 +71,10 @@ def test_check_says_what_is_right_and_what_is_wrong(rules: Path) -> None:
 
 def test_check_compares_with_the_arms_and_groups_of_settings(rules: Path, tmp_path: Path) -> None:
     rules.write_text(RULES.replace('items = ["', 'groups = ["cell-5", "cell-4"]\nitems = ["'), encoding="utf-8")
+    said = run("check", rules)
+    assert (said.exit_code, "--config FLEET tells whether there are such" in said.stderr) == (Exit.OK, True)
     said = run("check", rules, "--config", fleet(tmp_path))
-    assert said.exit_code == Exit.OK
+    assert (said.exit_code, said.stderr) == (Exit.OK, "")
     assert f"doubtful: {rules}:10: rule \"engineers loosen\": groups: no group 'cell-5'" in said.stdout
     assert run("check", rules, "--config", tmp_path / "none.toml").exit_code == Exit.USAGE
 

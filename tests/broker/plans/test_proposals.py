@@ -353,6 +353,18 @@ def test_a_group_proposal_that_is_rejected_is_not_permitted(tmp_path: Path) -> N
     proposing(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("arm", ["r12", "@cell-4"])
+def test_what_was_rejected_is_not_taken_back_and_stays_rejected(tmp_path: Path, arm: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        await proposed(plant, arm=arm, id="50")
+        await steered(plant, 1, "reject")
+        refused(await steer(plant, 1, "reverse"), "revision_conflict", "plan 1 ended rejected, and none of its rows")
+        again = await plant.call(arm, SET, twist(0.22), user="alice", id="50")
+        refused(again, "not_permitted", "plan 1 ended rejected")
+
+    proposing(tmp_path, scenario)
+
+
 def test_a_dry_run_of_a_group_tells_which_rows_would_wait(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         reply = await plant.call("@cell-4", SET, twist(0.22), user="alice", dry_run=True)

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from devices.simulated.firmware import serial_number
+from devices.simulated.store import JOURNAL, Entry
 from tests.broker.plans.test_plans import SET, TWIST, plan_events, steer, told, twist
 from tests.broker.plans.test_reversing import ended, limit
 from tests.virtual_plant import START_US, Plant, play, run
@@ -149,6 +152,38 @@ def test_what_somebody_else_changes_pauses(tmp_path: Path) -> None:
     play(tmp_path, scenario, arms=ARMS)
 
 
+@pytest.mark.parametrize("by", ["a person", "the pendant"])
+def test_what_was_changed_just_before_a_kill_or_while_the_service_was_down_pauses(tmp_path: Path, by: str) -> None:
+    async def whole() -> None:
+        async with Plant(tmp_path / "a", ARMS) as plant:
+            await roll_out(plant, canary=["a01"], soak_ms=600_000)
+            await plant.turn(2.5)
+            if by == "a person":
+                assert (await plant.call("a01", SET, twist(0.1), user="bob"))["stage"] == "applied"
+            await plant.committed()
+            left = plant.copy(tmp_path / "b")
+        if by == "the pendant":
+            line = Entry(serial_number("a01", "gen3_7dof"), TWIST, 2, twist(0.1) | {"control_mode": 2}, None)
+            with (left / "adapters" / "simulated" / JOURNAL).open("ab") as journal:
+                journal.write(msgspec.json.encode(line) + b"\n")
+        async with Plant(left, ARMS, start_us=START_US + 30_000_000) as plant:
+            assert (await state(plant, "paused"))["why"] == "a01 touched"
+
+    run(whole)
+
+
+def test_a_rollout_takes_no_away_that_waits(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        reply = await roll_out(plant, fields={"group": {"away": "wait"}})
+        assert reply["error"]["kind"] == "unsupported_option"
+        assert "group.away: a Rollout takes skip or refuse, not wait" in reply["error"]["message"]
+        for number, away in enumerate(("skip", "refuse"), 1):
+            assert (await roll_out(plant, fields={"group": {"away": away}}))["ok"]
+            await steer(plant, number, "abort")
+
+    play(tmp_path, scenario, arms=ARMS[:2])
+
+
 def test_an_arm_that_takes_less_than_was_asked_is_a_failure(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.fault("a01", "clamp")
@@ -280,5 +315,31 @@ def test_a_document_that_a_kill_kept_from_being_published_follows_after_the_star
         async with Plant(left, ARMS, start_us=START_US + 600_000_000) as plant:
             await plant.turn(5.0)
             assert not [each for each in plant.link.published if each.topic == "state/@all/plan-1"]
+
+    run(whole)
+
+
+@pytest.mark.parametrize("method", [SET, "Rollout"])
+def test_the_document_of_a_plan_is_owed_after_the_end_of_a_row_long_after_its_own(tmp_path: Path, method: str) -> None:
+    rolled = {"method": SET, "params": twist(0.2), "on_failure": "pause", "canary": ["a01"], "soak_ms": 0}
+
+    async def whole() -> None:
+        async with Plant(tmp_path / "a", ARMS[:3]) as plant:
+            if method == SET:
+                await plant.fault("a03", "offline")
+                plant.send("@all", SET, twist(0.2))
+            else:
+                await plant.fault("a03", "hang", for_ms=500_000)
+                await plant.call("@all", "Rollout", rolled | {"max_failed": 9, "row_within_ms": 2_000})
+            await plant.turn(300.0)
+            shown = await plant.document("state/@all/plan-1", lambda each: each["state"] == "ended")
+            assert shown["counts"]["applied"] == 2
+            await plant.fault("a03", "none")
+            await plant.document("state/@all/plan-1", lambda each: each["counts"].get("applied") == 3)
+            await plant.committed()
+            left = plant.copy(tmp_path / "b")
+        async with Plant(left, ARMS[:3], start_us=START_US + 400_000_000) as plant:
+            document = await plant.document("state/@all/plan-1", lambda _: True)
+            assert document["counts"] == {"total": 3, "applied": 3}
 
     run(whole)

@@ -213,9 +213,12 @@ def test_what_is_wrong_is_named(params: dict[str, Any], kind: str, named: str) -
     ("condition", "kind", "named"),
     [
         ({"op": "=", "than": 1}, "unknown_enum", "value[0].op"),
+        ({"op": ["<"], "than": 1}, "unknown_enum", 'value[0].op: ["<"]'),
+        ({"than": 1}, "unknown_enum", "value[0].op: null"),
+        ({"op": "==", "than": 1, "view": ["reported"]}, "unknown_enum", 'value[0].view: ["reported"]'),
         ({"op": "<", "than": "x"}, "malformed", "value[0].op"),
         ({"op": ">", "than": True}, "malformed", "value[0].op"),
-        ({"op": "==", "than": None}, "malformed", "value[0].than"),
+        ({"op": "==", "than": None}, "malformed", "got null"),
         ({"op": "==", "than": 1, "view": "past"}, "unknown_enum", "value[0].view"),
         ({"op": "==", "than": 1, "path": 7}, "malformed", "value[0].path"),
         ({"op": "==", "than": 1, "path": "payload"}, "unknown_enum", "value[0].path"),

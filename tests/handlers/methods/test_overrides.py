@@ -57,7 +57,7 @@ def test_what_is_named_ends(state: ArmState, params: dict[str, Any], revs: tuple
     [
         ({}, "malformed", "params: one of rev, plan or all: true is needed"),
         ({"rev": 5, "all": True}, "malformed", "params: one of rev, plan or all: true is needed"),
-        ({"all": False}, "malformed", "params.all: only true is known, got 'False'"),
+        ({"all": False}, "malformed", "params.all: only true is known, got false"),
         ({"rev": 0}, "out_of_limits", "params.rev: 0 < 1"),
         ({"rev": 9}, "revision_conflict", "params.rev: 9 is no live override of r12; live: 5, 6, 7, 8."),
         ({"plan": 9}, "revision_conflict", "params.plan: 9 has no live override of r12; live: 5, 6, 7, 8."),
@@ -66,7 +66,7 @@ def test_what_is_named_ends(state: ArmState, params: dict[str, Any], revs: tuple
             "params.rev: 5 is no live override of r12 that is unordered; live: 5, 6, 7, 8.",
         ),
         ({"all": True, "direction": "up"}, "unknown_enum", "params.direction: 'up' is none of tightening, loosening"),
-        ({"all": True, "keep": 1}, "malformed", "params.keep: '1' is no bool"),
+        ({"all": True, "keep": 1}, "malformed", "params.keep: 1 is no bool"),
         ({"all": True, "why": 1}, "unknown_field", "params.'why': no such field"),
     ],
 )  # fmt: skip

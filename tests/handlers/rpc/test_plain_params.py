@@ -1,8 +1,9 @@
+import json
 from typing import Any
 
 import pytest
 
-from handlers.rpc.plain_params import integer, known_only, plain_params, text
+from handlers.rpc.plain_params import integer, known_only, plain_params, quoted, text
 from schema.errors import BrokerError
 from schema.messages import Empty
 from tests.handlers.builders import request
@@ -55,3 +56,21 @@ def test_only_a_text_is_a_text(value: Any) -> None:
     with pytest.raises(BrokerError) as caught:
         text({"item": value}, "item")
     assert caught.value.kind == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ([None, 1.5, "ü"], '[null, 1.5, "ü"]'),
+        ({"a": False}, '{"a": false}'),
+        ("fast", "'fast'"),
+        (b"ab", "\"b'ab'\""),
+        (10**25, str(10**25)),
+        ("x" * 200, repr("x" * 60)),
+        ([1] * 200, json.dumps([1] * 200)[:60]),
+    ],
+)
+def test_a_wrong_value_is_shown_as_it_was_sent(value: Any, shown: str) -> None:
+    assert quoted(value) == shown

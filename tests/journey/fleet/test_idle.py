@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from broker.arms.fleet_check import CheckedFleet
+from broker.arms.limit_files import LimitFiles
 from devices.adapter import LinkState
 from schema.arms import Activity, Fault
 from schema.enums import ControlMode
@@ -97,6 +99,43 @@ def test_a_change_waits_until_its_arm_was_idle_for_long_enough(play: Callable[[S
             again = await wait_for_payload(plant, ttl_ms=3_600_000, id="a")
             assert (again["duplicate"], again["stage"], again["final"]) == (True, "applied", True)
             assert journal(folder, PAYLOAD) == [[1, 3]]
+
+    play(scenario)
+
+
+async def reload(plant: Plant, idle_for: str, *modes: str) -> None:
+    """Let the service follow settings with these times and modes."""
+    settings = replace(
+        plant.settings,
+        arm=tuple(replace(arm, idle_modes=modes) for arm in plant.settings.arm),
+        arm_defaults=replace(plant.settings.arm_defaults, idle_for=idle_for),
+    )
+    plant.settings = await plant.service.follow_settings(CheckedFleet(settings, LimitFiles(START_US)))
+
+
+def test_a_reload_changes_what_counts_as_idle_for_what_waits_already(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder, ("r1",)) as plant:
+            await mode(plant, "ANGULAR_TRAJECTORY")
+            await wait_for_payload(plant)
+            after = len(plant.link.published)
+            await reload(plant, "30s", "IDLE", "ANGULAR_TRAJECTORY")
+            sheet = await plant.document("meta/factsheet/r1", lambda _: True, after)
+            assert sheet["idle_modes"] == ["ANGULAR_TRAJECTORY", "IDLE"]
+            await plant.turn(29.0)
+            assert (payload_of(plant), entries(plant)[0]["why"]) == (
+                0,
+                "waits for idle: it was not idle for 30 s yet",
+            )
+            await reload(plant, "60s", "IDLE", "ANGULAR_TRAJECTORY")
+            await plant.turn(29.0)
+            assert payload_of(plant) == 0
+            await reload(plant, "1s", "IDLE")
+            await plant.turn(10.0)
+            assert (payload_of(plant), entries(plant)[0]["why"]) == (0, "waits for idle: mode is ANGULAR_TRAJECTORY")
+            await reload(plant, "1s", "ANGULAR_TRAJECTORY")
+            await plant.document(CHANGED, lambda one: one["cause"] == "applied")
+            assert (payload_of(plant), entries(plant)) == (1.2, [])
 
     play(scenario)
 

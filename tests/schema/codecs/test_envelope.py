@@ -46,7 +46,7 @@ def test_every_field() -> None:
         padded=True,
         until_us=1_796_029_924_512_345,
         when=When.IDLE,
-        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256),
+        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256, away_named=True),
     )
 
 

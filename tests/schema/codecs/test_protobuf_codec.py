@@ -77,7 +77,7 @@ def test_every_field_of_a_request() -> None:
         view=View.GROUND,
         until_us=1_796_029_924_512_000,
         when=When.IDLE,
-        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256),
+        group=GroupOptions(all_or_nothing=True, away=Away.SKIP, only=("r1", "r2"), parallel=256, away_named=True),
     )
 
 

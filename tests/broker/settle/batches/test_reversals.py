@@ -136,6 +136,37 @@ def test_what_is_pending_is_discarded(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
+def test_what_took_effect_of_a_batch_that_is_held_is_written_back_and_the_rest_discarded(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await apply(plant, twist(0.2) | {"desired_linear_twist": {"linear": 0.05}})
+        before = reported(plant)
+        await plant.fault("r1", "delay", delay_ms=300)
+        plant.send("r1", "ApplyConfig", {"items": twist(0.1) | {"desired_linear_twist": {"linear": 0.1}}})
+        await plant.turn(0.5)
+        await plant.fault("r1", "offline")
+        await plant.turn(1000.0)
+        await plant.fault("r1", "none")
+        config = await plant.document(
+            "state/r1/config", lambda one: [each["state"] for each in one["pending"]] == ["held"]
+        )
+        (held,) = config["pending"]
+        assert held["items"] == ["desired_linear_twist"]
+        assert plant.session().state.reported[SLOT].twist_linear_soft_limit == pytest.approx(0.1)  # type: ignore[attr-defined]
+        found = await undo(plant, held["rev"])
+        assert (found.discarded, found.kept) == (True, {})
+        assert found.job is not None
+        assert dict(found.job.outcomes) == {SLOT: "applied"}
+        state = plant.session().state
+        assert (reported(plant), state.unsettled) == (before, 0)
+        assert state.desired == state.reported
+        entries = (await plant.call("r1", "GetHistory", {"limit": 2}))["result"]["changes"]
+        assert [(entry["method"], entry["outcome"]) for entry in entries] == [
+            ("Reverse", "applied"), ("ApplyConfig", "partial"),
+        ]  # fmt: skip
+
+    play(tmp_path, scenario)
+
+
 def test_what_is_under_way_cannot_be_undone_yet(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await plant.fault("r1", "hang")
