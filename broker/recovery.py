@@ -147,10 +147,11 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         "request_id": row.request_id, "method": row.method, "reason": row.reason, "expires": expires,
         "at_us": row.at_us, "state": State.RESUMED if row.state in SENT else State.ACCEPTED, "epoch": row.epoch,
         "cmd_seq": row.cmd_seq, "committed": True, "origin": Origin.FOUND, "terms": row.terms,
+        "back": 0 if row.terms is None else row.terms.returned_from,
     }  # fmt: skip
     if row.terms is not None and row.terms.when_idle:
         known["confirmed"] = row.state == State.ACCEPTED
-    job: ChangeJob
+    job: BatchJob | ChangeJob
     if row.warnings:
         known["warnings"] = _warnings(row.warnings)
     if row.verb in (RESTORE, BATCH):
@@ -158,6 +159,8 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         job = fill(
             BatchJob(item=WHOLE, verb=verb, wanted=None, **known), row.before, row.after, factory_slots(session.state)
         )
+        if job.over:
+            job.expires = ledger.clock.monotonic()
     else:
         item = ITEMS[row.key]
         wanted = unpack(row.after, item.record) if row.after is not None else None
@@ -185,8 +188,8 @@ def _desire_again(session: ArmSession, job: ChangeJob) -> None:
         state.last_rev[slot] = state.desired_rev[slot] = part.rev
         if part is not job and part.wanted is None:
             continue
-        if job.back is not None:
-            _desire_return(session, job)
+        if job.back:
+            _desire_return(session, part)
             continue
         if part.wanted is not None:
             state.desired[slot] = part.wanted
@@ -206,7 +209,7 @@ def _know_setters(session: ArmSession, job: ChangeJob, before: bytes | None) -> 
 def _desire_return(session: ArmSession, job: ChangeJob) -> None:
     """What is in force is desired, unless somebody's change is not settled yet."""
     state, slot = session.state, job.slot
-    others = [one.rev for one in session.unsettled() if one.back is None and one.of_slot(slot) is not None and one.rev]
+    others = [one.rev for one in session.unsettled() if not one.back and one.of_slot(slot) is not None and one.rev]
     aim = aim_of(state, slot)
     if others:
         state.desired_rev[slot] = max(others)
@@ -257,7 +260,7 @@ def requeue(
 
 def _put_back(session: ArmSession, job: ChangeJob, row: ChangeRow, settler: Settler) -> None:
     """What a change asks for counts again."""
-    settler.overriding.found(session, job)
+    settler.overriding.found(job)
     _know_setters(session, job, row.before)
     _desire_again(session, job)
     session.count_in(job)

@@ -55,6 +55,7 @@ class BatchRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     steps: tuple[StepRecord, ...] = ()
     reverse: bool = False
     left_out: dict[str, dict[str, str]] = {}
+    over: bool = False
 
     def outcomes(self) -> dict[str, str]:
         """What became of its slots, by path."""
@@ -136,6 +137,8 @@ class BatchJob(ChangeJob):
     """Whether it is a RestoreFactory."""
     failed: bool = False
     """Whether a slot did not become what was asked for, and nobody else had taken its place."""
+    over: bool = False
+    """Of an override: whether its end came before that of its change; what still takes effect is led back at once."""
 
     def __post_init__(self) -> None:
         self.factory = self.verb is Verb.RESET
@@ -175,7 +178,7 @@ class BatchJob(ChangeJob):
             )
             for step in self.steps
         ]  # fmt: skip
-        return _encode((steps, self.reverse, self.left_out))
+        return _encode((steps, self.reverse, self.left_out, self.over))
 
     def of_slot(self, slot: Slot) -> ChangeJob | None:
         """The open step of a slot."""
@@ -187,7 +190,7 @@ def new_step(job: BatchJob, slot: Slot, verb: Verb, wanted: Message | None, **mo
     step = StepJob(
         n=0, request_n=0, rev=job.rev, slot=slot, item=ITEMS[slot[0]], verb=verb, wanted=wanted,
         author=job.author, request_id=job.request_id, method=job.method, reason=job.reason, at_us=job.at_us,
-        terms=job.terms,
+        terms=job.terms, back=job.back,
         **({"loosening": True, "unchanged": False} | more),
     )  # fmt: skip
     job.steps.append(step)
@@ -206,7 +209,7 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
             _settle(new_step(job, slot, Verb.RESET, None), told.get(slot_path(slot), ""))
         return job
     kept, there = unpack_batch(record), unpack_values(before)
-    job.reverse, job.left_out = kept.reverse, kept.left_out
+    job.reverse, job.left_out, job.over = kept.reverse, kept.left_out, kept.over
     for one in kept.steps:
         step = new_step(job, one.slot, Verb(one.verb), one.value)
         _settle(step, one.outcome)

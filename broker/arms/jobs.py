@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from broker.blobs import pack
 from broker.life import Origin, State
 from broker.store.rows import Terms
@@ -47,13 +45,6 @@ class Waiter:
     warnings: tuple[Warned, ...] = ()
 
 
-class Back(msgspec.Struct, frozen=True, gc=False):
-    """Of which override a change is the return, and what the arm had of it."""
-
-    rev: int
-    given: Message
-
-
 @dataclass(slots=True, eq=False)
 class ChangeJob:
     """One accepted change on its way to the arm.
@@ -76,8 +67,8 @@ class ChangeJob:
     reason: str
     warnings: tuple[Warned, ...] = ()
     terms: Terms | None = None
-    back: "Back | None" = None
-    """Of a change that ends an override: what that gave."""
+    back: int = 0
+    """Of a change that leads back at the end of an override: the revision of that; 0 of all others."""
     expires: float = 0.0
     at_us: int = 0
     kept: tuple[bytes | None, bytes | None] | None = None

@@ -13,10 +13,11 @@ from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.overrides.overriding import Overriding
+from broker.settle.overrides.returns import DISCARDED
 from broker.settle.rebase import rebase
 from broker.store.rows import Terms
 from broker.timers import Timers
-from handlers.batch.outcomes import FAILURES, outcome_of
+from handlers.batch.outcomes import CHANGED, FAILURES, HELD, outcome_of
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.items.settling import Ending, equal
 from handlers.overrides.returns import aim_of
@@ -33,8 +34,6 @@ from schema.messages import Empty, Message
 
 MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
-DISCARDED = "discarded"
-"""The cause of an end because somebody said so."""
 NO_TERMS = Terms()
 SUPERSEDED = "superseded"
 """The cause of an end by a newer change, which carries on what it had taken over."""
@@ -80,14 +79,14 @@ class Endings:
             state.reported_by[slot] = job.setter
         if job.verb is Verb.RESET or ending is Ending.CLAMPED:
             job.wanted = read
-            if state.desired_rev.get(slot) == job.rev and job.back is None:
+            if state.desired_rev.get(slot) == job.rev and not job.back:
                 state.desired[slot], state.desired_by[slot] = read, job.setter
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
         cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
         terms = job.terms or NO_TERMS
         event = self._ledger.emit(
-            session, ITEMS[slot[0]].event_name, cause=cause if job.back is None else "returned",
+            session, ITEMS[slot[0]].event_name, cause="returned" if job.back else cause,
             stage=Stage.APPLIED.value, by=job.author, rev=job.rev or state.rev, plan=terms.plan,
             until_us=terms.until_us, change=event_change(slot, before, read), request_id=job.request_id,
             trace=job.trace, reason=job.reason, mode=mode_of(read), of=job,
@@ -116,6 +115,11 @@ class Endings:
             return ()
         return self._overriding.took_effect(session, job, slot, value, before)
 
+    def returned(self, session: ArmSession, job: BatchJob) -> None:
+        """A return of several slots has its end: what took no effect may be owed on."""
+        missed = [step.slot for step in job.steps if step.outcome not in CHANGED]
+        self._overriding.returns.ended(session, missed, job.cause)
+
     def undone(self, session: ArmSession, job: ChangeJob, slot: Slot) -> None:
         """What an override gave a slot was written back: it leaves the slot."""
         self._overriding.undone(session, job.rev, slot)
@@ -129,7 +133,7 @@ class Endings:
         before = state.reported.get(slot)
         if read is not None:
             self.read_after_all(session, slot, read)
-        if job.back is None or (cause == DISCARDED and not self._overriding.returns.insists(session, job)):
+        if not job.back or (cause == DISCARDED and not self._overriding.returns.insists(session, slot)):
             self._return_desired(session, job)
         if cause != SUPERSEDED:
             self._rebase_newer(session, job)
@@ -150,8 +154,9 @@ class Endings:
             of=job,
         )
         self.settled(session, job, cause, event.seq)
-        if job.back is not None:
-            self._overriding.returns.failed(session, job, tries=cause != DISCARDED)
+        if job.back:
+            self._overriding.returns.failed(session, slot)
+            self._overriding.returns.ended(session, (slot,), cause)
         reply = self._replies.change_reply(
             session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
         )
@@ -166,15 +171,18 @@ class Endings:
 
     def give_up(self, session: ArmSession, job: BatchJob, step: StepJob, error: BrokerError, outcome: str) -> None:
         """A slot of a batch does not become what was asked: an earlier wish counts again, or what is reported."""
-        state, slot = session.state, step.slot
+        state, slot, returns = session.state, step.slot, self._overriding.returns
         step.error = error
-        if slot in state.reported and job.rev and state.desired_rev.get(slot) == job.rev:
+        stays = job.back and (outcome != HELD or returns.insists(session, slot))
+        if slot in state.reported and job.rev and state.desired_rev.get(slot) == job.rev and not stays:
             earlier, wish, setter = _wish_before(session, job, slot)
             state.desired[slot], state.desired_by[slot] = wish, setter
             if earlier is not None:
                 state.desired_rev[slot] = earlier.rev
             session.reverts += 1
         self.close(session, step, outcome)
+        if job.back:
+            returns.failed(session, slot)
         job.failed = job.failed or outcome in FAILURES
         self.changed(session, slot)
         if outcome != TAKEN:
@@ -302,12 +310,12 @@ def _wish_before(session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[Chang
     """
     state, latest = session.state, None
     for other in session.unsettled():
-        part = other.of_slot(slot) if other.back is None else None
+        part = None if other.back else other.of_slot(slot)
         if part is not None and 0 < other.rev < job.rev and (latest is None or other.rev > latest.rev):
             latest = part
     if latest is not None and latest.wanted is not None:
         return latest, latest.wanted, latest.setter
-    if job.back is None and (owed := aim_of(state, slot)) is not None:
+    if not job.back and (owed := aim_of(state, slot)) is not None:
         return latest, owed, state.desired_by[slot]
     return latest, state.reported[slot], state.reported_by.get(slot, NOBODY)
 

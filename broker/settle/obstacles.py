@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.arms.jobs import Back, ChangeJob
+from broker.arms.jobs import ChangeJob
 from broker.clock import Clock
 from broker.life import Origin
 from broker.settle.endings import MODE_KEY
 from broker.settle.idle import WAITS, IdleWatch
 from broker.settle.rights.policing import Policing
+from handlers.batch.projection import Projection
 from handlers.items.config_items import CHECKS, held_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence
@@ -59,8 +60,8 @@ class Obstacles:
         """What stands in the way: the time to live, the arm, a restart, its age, or a check that no longer holds."""
         if job.expires and job.expires <= self._clock.monotonic():
             return End(expired(session), "expired")
-        if job.back is not None:
-            return self._of_return(session, job, job.back)
+        if job.back:
+            return self._of_return(session, job)
         if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
             return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, job)) is not None:
@@ -87,42 +88,48 @@ class Obstacles:
                 return End(refusal, "refused")
         return None
 
-    def _of_return(self, session: ArmSession, job: ChangeJob, back: Back) -> Obstacle | None:
-        """The same of a return at the end of an override, which wants then what may go: all of it, or what tightens."""
-        state = session.state
-        if (error := self._unreached(state)) is not None:
+    def _of_return(self, session: ArmSession, job: ChangeJob) -> Obstacle | None:
+        """The same of a return: of several slots it begins as soon as one may; what is over of it ends in its turn."""
+        found = [self._of_part(session, job, part) for part in job.parts]
+        if not isinstance(job, BatchJob):
+            return found[0]
+        return None if None in found else next((one for one in found if isinstance(one, Park)), None)
+
+    def _of_part(self, session: ArmSession, job: ChangeJob, part: ChangeJob) -> Obstacle | None:
+        """The same of one slot of a return, which wants then what may go: all of it, or what tightens."""
+        if (error := _unreached(session, part)) is not None:
             return _park(session, error)
+        state, slot = _as_after(session, job, part), part.slot
         try:
-            found = due(state, job.slot, back.given)
+            found = due(state, slot)
         except BrokerError as refusal:
             return End(refusal, "refused")
         if found is None:
-            return End(BrokerError("overwritten", f"{job.slot[0]} was set meanwhile"), "superseded")
-        lock = barring(state, job.author.user, self._clock.now_us())
-        old = job.origin is not Origin.NEW and not job.confirmed and self._is_old(job)
-        if found.later is not None and lock is None and not old:
-            job.wanted = found.later
-        elif found.at_once is not None:
-            job.wanted = found.at_once
+            return End(BrokerError("overwritten", f"{slot[0]} was set meanwhile"), "superseded")
+        lock = None if found.later is None else barring(state, job.author.user, self._clock.now_us())
+        may_loosen = lock is None and (job.confirmed or job.origin is Origin.NEW or not self._is_old(job))
+        if (wanted := found.later if may_loosen and found.later is not None else found.at_once) is not None:
+            part.wanted = wanted
         elif found.later is not None:
             return _park(session, held_by(state, lock)) if lock is not None else _hold(self.max_age_us)
         elif found.overwritten:
-            text = f"another writer changed {job.slot[0]} of {session.arm} while it was overridden"
+            text = f"another writer changed {slot[0]} of {session.arm} while it was overridden"
             return End(BrokerError("overwritten", text), "overwritten")
+        else:  # it is there already
+            part.wanted = state.reported[slot]
         return None
 
     def goes_first(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether a change tightens at the end of an override: over locks, at any age, before all else."""
-        return job.back is not None and goes_first(session.state, job.slot, job.back.given)
-
-    def _unreached(self, state: ArmState) -> BrokerError | None:
-        """Why nothing at all may be written to an arm now."""
-        if state.held:
-            return held_arm(state)
-        return below_control(state) if state.authority is not Authority.CONTROL else absence(state)
+        """Whether a change, or a step, tightens at the end of an override: over locks, at any age, before all else."""
+        return bool(job.back) and any(goes_first(session.state, part.slot) for part in job.parts)
 
     def of_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> Obstacle | None:
         """What stands in the way of one slot of a batch that has begun; its value is checked elsewhere."""
+        if job.back:
+            return self._of_part(session, job, step)
+        timed = job.terms is not None and job.terms.until_us > 0 and step.undoes is None
+        if timed and job.expires <= self._clock.monotonic():
+            return End(expired(session), "expired")
         if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
             return self._wait_for_idle(session, job, why)
         if (error := self._waiting_for(session, job, step)) is not None:
@@ -166,7 +173,7 @@ class Obstacles:
         hold = None if state.hold is None else barring(state, job.author.user, self._clock.now_us())
         if hold is not None:
             return held_by(state, hold)
-        if state.overrides is None or job.back is not None:
+        if state.overrides is None or job.back:
             return None
         parts = [(part.slot, None if part.verb is Verb.RESET else part.wanted) for part in job.parts]
         kept = (standing(state, job.author.user, slot, value) for slot, value in parts)
@@ -192,6 +199,24 @@ class Obstacles:
     def _waited_us(self, job: ChangeJob) -> float:
         """How long a change of this run waited, on the monotonic clock."""
         return (self._clock.monotonic() - job.since) * 1e6
+
+
+def _unreached(session: ArmSession, part: ChangeJob) -> BrokerError | None:
+    """Why nothing at all may be written to an arm now."""
+    state = session.state
+    if state.held:
+        return held_arm(state)
+    if state.authority is not Authority.CONTROL:
+        return below_control(state)
+    return absence(state) if needs_arm(session, part) else None
+
+
+def _as_after(session: ArmSession, job: ChangeJob, part: ChangeJob) -> ArmState:
+    """The arm as it will be when all else of a change is in force."""
+    if not isinstance(job, BatchJob):
+        return session.state
+    wanted = {one.slot: one.wanted for one in job.open if one.wanted is not None}
+    return Projection(session.state, wanted).without(part.slot)
 
 
 def needs_arm(session: ArmSession, job: ChangeJob) -> bool:

@@ -11,7 +11,9 @@ from broker.record.replies import Replies
 from broker.settle.endings import SUPERSEDED, Endings
 from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, loosens
+from broker.settle.overrides.returns import DISCARDED
 from broker.settle.queues import Queues
+from handlers.batch.outcomes import HELD
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.methods.pending import ALL
 from handlers.state.refusals import NOTHING_CHANGED
@@ -63,7 +65,7 @@ class Parking:
         for part in job.parts:
             if (newer := self._newer(session, job, part, obstacle)) is not None:
                 self._give_way(session, job, part, newer)
-        if job.state is State.SETTLED:
+        if job.state is State.SETTLED or not job.parts:
             return
         self.place(session, job, obstacle)
         self._ledger.update_change(job)
@@ -107,66 +109,79 @@ class Parking:
 
     def _newer(self, session: ArmSession, job: ChangeJob, part: ChangeJob, obstacle: Park) -> ChangeJob | None:
         """A newer change of a slot, whose turn comes; where the arm cannot take any now, one that may wait itself."""
-        if self._obstacles.goes_first(session, job):
+        if self._obstacles.goes_first(session, part):
             return None
         for other in session.unsettled():
-            if other.back is not None:
+            if other.back:
                 continue
             if other.rev > job.rev and part.slot in other.places and (obstacle.held or other.verb is Verb.SET):
                 return other
         return None
 
     def _give_way(self, session: ArmSession, job: ChangeJob, part: ChangeJob, newer: ChangeJob) -> None:
-        """A newer change takes the place of one, or of a slot of a batch; without any slot left that ends, too."""
+        """A newer change takes the place of one, or of a slot of a batch."""
         _carry_on(newer, part)
+        self._leave_out(session, job, part, _superseded(session, part, newer.rev), TAKEN)
+
+    def _leave_out(self, session: ArmSession, job: ChangeJob, part: ChangeJob, error: BrokerError, why: str) -> None:
+        """A change, or a slot of a batch, ends without a write; without any slot left that ends, too."""
         if not isinstance(job, BatchJob) or not isinstance(part, StepJob):
             if job.state in WAITING:
                 session.take_out(job)
-            self._endings.failed(session, job, _superseded(session, job, newer.rev), SUPERSEDED, None)
+            self._endings.failed(session, job, error, SUPERSEDED, None)
             return
-        self._endings.give_up(session, job, part, _superseded(session, part, newer.rev), TAKEN)
-        if not job.open:
+        self._endings.give_up(session, job, part, error, why)
+        if job.open:
+            self._ledger.update_change(job)
+        elif session.busy_with is not job:
             if job.state in WAITING:
                 session.take_out(job)
             self._endings.end_batch(session, job)
-        elif job.state in WAITING:
-            self._ledger.update_change(job)
 
     # ------------------------------------------------------------------ out
 
     def supersede(self, session: ArmSession, newer: ChangeJob) -> None:
         """A newer change of a slot ends the older ones that are parked, without a write."""
-        if newer.back is not None:
+        if newer.back:
             return
         for job in [one for one in session.parked if one.n < newer.n]:
-            for part in () if self._obstacles.goes_first(session, job) else job.parts:
-                if part.slot in newer.places:
+            for part in job.parts:
+                if part.slot in newer.places and not self._obstacles.goes_first(session, part):
                     self._give_way(session, job, part, newer)
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
-        """End the parked change of a revision, or all of them, because somebody said so.
+        """End the parked change of a revision, or all of them, because somebody said so; of a return what may loosen.
 
         Raises:
             BrokerError: revision_conflict: it tightens at the end of an override, and is never given up.
         """
+        who = f"{by.user}/{by.connection}"
         for job in [one for one in session.parked if rev in (ALL, one.rev)]:
-            if not self._obstacles.goes_first(session, job):
-                self.discarded(session, job, f"{by.user}/{by.connection}")
-            elif rev != ALL:
+            parts = [part for part in job.parts if not self._obstacles.goes_first(session, part)]
+            if len(parts) == len(job.parts):
+                self.discarded(session, job, who)
+                continue
+            for part in parts:
+                self._leave_out(session, job, part, _discarded(who), HELD)
+            if rev != ALL and not parts:
                 text = f"params.rev: {rev} tightens {session.arm} at the end of an override, it cannot be discarded"
                 raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
-    def give_up(self, session: ArmSession, job: ChangeJob, error: BrokerError) -> None:
-        """End a change that has not begun, because another one made it pointless."""
-        self._end(session, job, error, SUPERSEDED)
+    def give_up(self, session: ArmSession, job: ChangeJob, part: ChangeJob, error: BrokerError, why: str) -> None:
+        """End a change, or a slot of a batch, that has become pointless, unless it has begun."""
+        is_step = isinstance(part, StepJob)
+        if job.state is State.RESUMED or (
+            part.state is not State.ACCEPTED if is_step else session.may_be_with_arm(job)
+        ):
+            return
+        self._leave_out(session, job, part, error, why)
+        if job.state is State.SETTLED and job in session.jobs:
+            session.take_out(job)
 
     def discarded(self, session: ArmSession, job: ChangeJob, who: str) -> None:
         """End one change because somebody said so."""
-        self._end(session, job, BrokerError("held", f"{who} discarded it. {NOTHING_CHANGED}"), "discarded")
-
-    def _end(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str) -> None:
         session.take_out(job)
-        self._endings.failed(session, job, error, cause, None)
+        self._endings.failed(session, job, _discarded(who), DISCARDED, None)
 
     # ------------------------------------------------------------------ on
 
@@ -188,13 +203,12 @@ class Parking:
         waiting = [
             job
             for job in session.parked
-            if (job.state is State.PENDING and self._obstacles.free(session, job))
-            or (job.back is not None and first(session, job))
+            if (job.state is State.PENDING and self._obstacles.free(session, job)) or first(session, job)
         ]
         looser = [job for job in waiting if loosens(session, job) and not first(session, job)]
         tighter = [job for job in waiting if job not in looser]
-        returns = [job for job in tighter if job.back is not None]
-        for job in reversed([*returns, *(job for job in tighter if job.back is None)]):
+        returns = [job for job in tighter if job.back]
+        for job in reversed([*returns, *(job for job in tighter if not job.back)]):
             self._go_on(session, job, first=True)
         for job in looser:
             self._go_on(session, job)
@@ -205,8 +219,12 @@ class Parking:
     def resume(self, session: ArmSession, job: ChangeJob) -> None:
         """A parked change goes on if nothing stands in its way any more."""
         if job.state in WAITING and self._obstacles.of(session, job) is None:
-            self._go_on(session, job, first=True)
+            self._go_on(session, job, first=self._obstacles.goes_first(session, job))
             self._ledger.after_commit(partial(self._kick, session))
+
+    def place_in(self, session: ArmSession, job: ChangeJob) -> int:
+        """Where a change goes in the queue of its arm: last, unless it tightens at the end of an override."""
+        return place_of(session, job) if self._obstacles.goes_first(session, job) else len(session.jobs)
 
     def _kick(self, session: ArmSession) -> None:
         self._queues.kick(session)
@@ -232,10 +250,14 @@ def _superseded(session: ArmSession, job: ChangeJob, rev: int) -> BrokerError:
     return BrokerError("overwritten", f"{newer} took its place before {session.arm} was told. {NOTHING_CHANGED}")
 
 
+def _discarded(who: str) -> BrokerError:
+    return BrokerError("held", f"{who} discarded it. {NOTHING_CHANGED}")
+
+
 def place_of(session: ArmSession, job: ChangeJob) -> int:
     """The first place in the queue behind what runs, what has a command number, and older changes of the same slot.
 
-    The return at the end of an override stands before these.
+    What tightens at the end of an override stands before these.
     """
     place = 1 if session.running else 0
     for index, other in enumerate(session.jobs):
@@ -249,4 +271,4 @@ def _stays_before(other: Job, job: ChangeJob) -> bool:
         return False
     if other.state is not State.ACCEPTED:
         return True
-    return job.back is None and other.n < job.n and not set(other.places).isdisjoint(job.places)
+    return not job.back and other.n < job.n and not set(other.places).isdisjoint(job.places)

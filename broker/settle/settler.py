@@ -26,7 +26,7 @@ from broker.settle.idle import IdleWatch
 from broker.settle.obstacles import Obstacles, Park, needs_arm
 from broker.settle.overrides.overriding import Overriding
 from broker.settle.overrides.returns import Returns
-from broker.settle.parking import Parking, place_of
+from broker.settle.parking import Parking
 from broker.settle.parts import Parts
 from broker.settle.queues import Queues
 from broker.settle.resumed import Resumed
@@ -114,7 +114,7 @@ class Settler:
             self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
             return
         if job.state not in WAITING:
-            session.jobs.insert(len(session.jobs) if job.back is None else place_of(session, job), job)
+            session.jobs.insert(self.parking.place_in(session, job) if job.back else len(session.jobs), job)
         batch = self._ledger.store.batch
         if batch is not self._batch:
             self._batch, self._accepted = batch, []
@@ -132,16 +132,15 @@ class Settler:
 
     def _take_revision(self, session: ArmSession, job: ChangeJob) -> None:
         """What is desired is what the change wants, in a new revision; an unchanged one takes none."""
-        state = session.state
         job.reverts = session.reverts
         if job.unchanged:
             return
-        if isinstance(job, BatchJob):
+        if job.back:
+            self._returns.take_revision(session, job)
+        elif isinstance(job, BatchJob):
             take_revision(session, job)
-        elif job.back is not None:
-            job.rev = self._returns.take_revision(session, job)
         else:
-            wanted = job.wanted if job.wanted is not None else state.desired[job.slot]
+            wanted = job.wanted if job.wanted is not None else session.state.desired[job.slot]
             job.setter = session.setter_of(job, wanted)
             job.rev = self._ledger.desire(session, job.slot, wanted, job.setter)
 

@@ -9,9 +9,10 @@ from schema.items import slot_path
 WHOLE_KEY = "control_configuration"
 """Stands for several items in the history and in `config.pending`."""
 UNCHANGED, REVERSED, SUPERSEDED, NOT_BEGUN, EXPIRED = "unchanged", "reversed", "superseded", "not_begun", "expired"
+HELD = "held"
 OUTCOMES = (
     UNCHANGED, Ending.APPLIED.value, Ending.ROUNDED.value, Ending.CLAMPED.value, REVERSED, SUPERSEDED, NOT_BEGUN,
-    Ending.OVERWRITTEN.value, Ending.REFUSED.value, "out_of_limits", "arm_not_ready", "arm_away", "held", EXPIRED,
+    Ending.OVERWRITTEN.value, Ending.REFUSED.value, "out_of_limits", "arm_not_ready", "arm_away", HELD, EXPIRED,
 )  # fmt: skip
 """What can become of a slot, best first; an item is as its worst slot."""
 CHANGED = frozenset(OUTCOMES[1:4])

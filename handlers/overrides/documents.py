@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.items.parts import put
 from handlers.overrides.returns import goes_first
 from handlers.overrides.stack import direction
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
 from handlers.state.places import OF_PART, Given, Place, by_slot, slot_of, told_part
-from schema.arms import Authority, Slot
+from schema.arms import Authority
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
 from schema.items import ITEMS, slot_path
@@ -55,13 +54,8 @@ def _state_of(overrides: Overrides, override: Override) -> str:
 def _owing(state: ArmState, override: Override) -> str:
     """`overdue` where a write failed, or nothing may be written."""
     observed = state.authority is not Authority.CONTROL
-    barred = observed and any(goes_first(state, slot, _given(state, override, slot)) for slot in by_slot(override.owed))
+    barred = observed and any(goes_first(state, slot) for slot in by_slot(override.owed))
     return OVERDUE if override.tries or barred else "returning"
-
-
-def _given(state: ArmState, override: Override, slot: Slot) -> Message:
-    """What it gave a slot."""
-    return put(state, slot, state.reported[slot], override.values)
 
 
 def _document(

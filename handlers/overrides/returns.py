@@ -40,7 +40,7 @@ def writes(state: ArmState, slot: Slot, aim: Message, given: Message) -> Writes:
     aim = legal(state, slot, aim)
     if same(slot[0], aim, reported, state.resolution_rad):
         return NOTHING
-    untouched = is_untouched(state, slot, aim, given)
+    untouched = same(slot[0], reported, given, state.resolution_rad)
     if item.order is not Order.UNORDERED:
         if at_or_tighter(item, aim, reported):
             return Writes(at_once=aim)
@@ -61,38 +61,26 @@ def aim_of(state: ArmState, slot: Slot) -> Message | None:
     return put(state, slot, state.reported[slot], {place: overrides.in_force(place) for place in owed})
 
 
-def gave(state: ArmState, slot: Slot, given: Message) -> Message:
-    """What a slot has if it is as ended overrides left it; `given` of an item without parts."""
-    overrides = state.overrides
-    if type(given) not in PARTED or overrides is None:
-        return given
-    return put(state, slot, state.reported[slot], overrides.gave(slot))
+def gave(state: ArmState, slot: Slot) -> Message:
+    """What a slot has if it is as the overrides that ended there left it."""
+    given = {} if state.overrides is None else state.overrides.gave(slot)
+    return put(state, slot, state.reported[slot], given)
 
 
-def due(state: ArmState, slot: Slot, given: Message) -> Writes | None:
+def due(state: ArmState, slot: Slot) -> Writes | None:
     """What is still to be written of a slot; None where nothing is owed any more.
 
     Raises:
         BrokerError: no legal value of it leads there.
     """
     aim = aim_of(state, slot)
-    return None if aim is None else writes(state, slot, aim, gave(state, slot, given))
+    return None if aim is None else writes(state, slot, aim, gave(state, slot))
 
 
-def is_untouched(state: ArmState, slot: Slot, aim: Message, given: Message) -> bool:
-    """Whether an arm has what an override gave it, or that as far as its return has tightened it already."""
-    reported = state.reported[slot]
-    if same(slot[0], reported, given, state.resolution_rad):
-        return True
-    if ITEMS[slot[0]].order is Order.UNORDERED:
-        return False
-    return same(slot[0], reported, tighter_of(state, slot, aim, given), state.resolution_rad)
-
-
-def goes_first(state: ArmState, slot: Slot, given: Message) -> bool:
-    """Whether something of a return tightens: that waits for no lock, whatever its age."""
+def goes_first(state: ArmState, slot: Slot) -> bool:
+    """Whether something of the return of a slot tightens: that waits for no lock, whatever its age."""
     try:
-        found = due(state, slot, given)
+        found = due(state, slot)
     except BrokerError:
         return False
     return found is not None and found.at_once is not None

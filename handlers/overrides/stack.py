@@ -11,9 +11,10 @@ import msgspec
 from handlers.items.direction import Direction
 from handlers.items.parts import place_at_or_tighter
 from handlers.state.overrides import Override, Overrides
-from handlers.state.places import Given, Place, slot_of
+from handlers.state.places import Given, Place, by_slot, given_at, slot_of
 from schema.arms import Slot
 from schema.items import ITEMS, Order
+from schema.messages import Message
 
 NONE = Overrides()
 
@@ -103,10 +104,22 @@ def paid(overrides: Overrides, slot: Slot) -> Overrides | None:
     return _needed(_paid(overrides, overrides.owed(slot)))
 
 
-def failed(overrides: Overrides, slot: Slot) -> Overrides:
-    """A return of a slot failed: it is owed on."""
+def failed(overrides: Overrides, slots: Iterable[Slot]) -> Overrides:
+    """A return failed in these slots: they are owed on."""
+    missed = frozenset(slots)
     returning = tuple(
-        msgspec.structs.replace(one, tries=one.tries + 1) if any(slot_of(place) == slot for place in one.owed) else one
+        msgspec.structs.replace(one, tries=one.tries + 1) if missed & by_slot(one.owed).keys() else one
+        for one in overrides.returning
+    )
+    return Overrides(overrides.grounds, overrides.live, returning)
+
+
+def half_paid(overrides: Overrides, slot: Slot, value: Message) -> Overrides:
+    """A return wrote what tightens of a slot, and more is owed: this is what the arm has of the overrides there now."""
+    returning = tuple(
+        msgspec.structs.replace(
+            one, values={**one.values, **{place: given_at(place, value) for place in by_slot(one.owed).get(slot, ())}}
+        )
         for one in overrides.returning
     )
     return Overrides(overrides.grounds, overrides.live, returning)

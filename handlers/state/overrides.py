@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from handlers.state.places import Given, Place, slot_of
+from handlers.state.places import Given, Place, by_slot, slot_of
 from schema.arms import Slot
 from schema.envelope import Author
 
@@ -60,12 +60,18 @@ class Overrides(msgspec.Struct, frozen=True, gc=False):
         return tuple(dict.fromkeys(owed))
 
     def gave(self, slot: Slot) -> dict[Place, Given]:
-        """What of a slot ended overrides gave to the places that they owe, the last of them."""
-        return {place: one.values[place] for one in self.returning for place in one.owed if slot_of(place) == slot}
+        """What of a slot ended overrides gave to the places that they owe, those that lay above all others."""
+        returning = sorted(self.returning, key=lambda one: one.rev)
+        return {place: one.values[place] for one in returning for place in one.owed if slot_of(place) == slot}
 
     def owes(self, slot: Slot) -> bool:
         """Whether something of a slot is still to be tightened after the end of an override."""
         return bool(self.owed(slot))
+
+    def owing(self, slot: Slot) -> Override | None:
+        """The override that ended and gave an arm what it has of a slot that is owed: it lay above all others."""
+        owing = (one for one in self.returning if slot in by_slot(one.owed))
+        return max(owing, key=lambda one: one.rev, default=None)
 
     @property
     def is_whole(self) -> bool:

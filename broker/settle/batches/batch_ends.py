@@ -54,6 +54,8 @@ class BatchEnds:
         for step in changed:
             self._tell_slot(session, job, step, at_us)
         error = _error(session, job, changed) if missed else None
+        if job.back:
+            self._endings.returned(session, job)
         event = self._tell(session, job, changed, result, error)
         if label and self.recipes is not None and error is None and not until(job):
             self.recipes.applied_by(session, job, label)
@@ -69,7 +71,8 @@ class BatchEnds:
     def _tell_slot(self, session: ArmSession, job: BatchJob, step: StepJob, at_us: int) -> None:
         """The event of one item."""
         self._ledger.emit(
-            session, step.item.event_name, cause="applied", stage=_APPLIED, by=job.author, rev=job.rev, at_us=at_us,
+            session, step.item.event_name, cause="returned" if job.back else "applied", stage=_APPLIED,
+            by=job.author, rev=job.rev, at_us=at_us,
             change=event_change(step.slot, step.before, step.read), request_id=job.request_id, trace=job.trace,
             reason=job.reason, plan=_plan(job), until_us=until(job),
         )  # fmt: skip

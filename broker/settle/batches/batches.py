@@ -190,7 +190,7 @@ class Batches:
         if step.undoes is not None and not self._obstacles.free(session, job):
             self.fail(session, job, step, BrokerError("held", f"{session.arm} is kept from changes"))
             return False
-        if step.undoes is None and step.direction not in _EVEN_SO and job.failed:
+        if step.undoes is None and step.direction not in _EVEN_SO and job.failed and not job.back:
             error = BrokerError("arm_refused", "a slot before it failed")
             self.fail(session, job, step, error, NOT_BEGUN)
             return False
@@ -198,7 +198,10 @@ class Batches:
         if isinstance(obstacle, Park):
             self._parking.park(session, job, obstacle)
             return False
-        if (job.origin is not Origin.NEW or job.reverts != session.reverts) and not step.unchanged:
+        if obstacle is not None:
+            self.fail(session, job, step, obstacle.error, "" if obstacle.cause == "refused" else obstacle.cause)
+            return False
+        if (job.origin is not Origin.NEW or job.reverts != session.reverts) and not step.unchanged and not job.back:
             wanted = {one.slot: one.wanted for one in job.open if one.wanted is not None}
             try:
                 check_value(session.state, wanted, step.slot)
@@ -295,7 +298,7 @@ class Batches:
             state.reported_by[slot] = step.setter
         if job.factory or ending is Ending.CLAMPED:
             step.wanted = read
-            if state.desired_rev.get(slot) == job.rev:
+            if state.desired_rev.get(slot) == job.rev and not job.back:
                 state.desired[slot], state.desired_by[slot] = read, step.setter
         if step.undoes is not None:
             step.undoes.outcome = REVERSED

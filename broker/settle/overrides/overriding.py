@@ -6,7 +6,8 @@ from collections.abc import Callable
 import msgspec
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import Back, ChangeJob
+from broker.arms.batch_job import BatchJob
+from broker.arms.jobs import ChangeJob
 from broker.blobs import pack, unpack
 from broker.life import Origin
 from broker.record.administration import NOBODY_ASKED, Asked
@@ -64,15 +65,9 @@ class Overriding:
         if job.slot in session.state.desired:
             job.terms = msgspec.structs.replace(terms, ground=pack(_ground(session, job.slot)))
 
-    def found(self, session: ArmSession, job: ChangeJob) -> None:
-        """What a start found of a change: it has an end, or it is a return."""
-        terms, overrides = job.terms, session.state.overrides
-        if terms is None:
-            return
-        self._claimed += bool(terms.until_us)
-        if terms.returned_from:
-            reported, gave = session.state.reported[job.slot], {} if overrides is None else overrides.gave(job.slot)
-            job.back = Back(terms.returned_from, put(session.state, job.slot, reported, gave))
+    def found(self, job: ChangeJob) -> None:
+        """What a start found of a change: whether it has an end."""
+        self._claimed += job.terms is not None and job.terms.until_us > 0
 
     def begin(self, session: ArmSession) -> None:
         """After a start, or when the arm is back in the settings: end what is over, go on with what is owed."""
@@ -90,8 +85,8 @@ class Overriding:
         self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
     ) -> tuple[Warned, ...]:
         """A change took effect in a slot: with an end, for good, or as a return; what its reply says of overrides."""
-        if job.back is not None:
-            self.returns.took_effect(session, job)
+        if job.back:
+            self.returns.took_effect(session, job, slot, before)
         elif job.terms is not None and job.terms.until_us:
             self._push(session, job, job.terms, (slot, value), before)
         elif job.author.user != SERVICE.user:
@@ -110,10 +105,15 @@ class Overriding:
             rev=job.rev, values={slot: value}, since_us=job.at_us, until_us=terms.until_us, by=job.author,
             request_id=job.request_id, reason=job.reason, plan=terms.plan,
         )  # fmt: skip
-        keep(self._ledger, session, stack.push(session.state.overrides, override, {slot: ground}))
+        known = session.state.overrides
+        is_new = known is None or known.find(job.rev) is None
+        keep(self._ledger, session, stack.push(known, override, {slot: ground}))
         self.returns.drop(session, slot)
-        ends_s = job.since + (terms.until_us - job.at_us) / 1e6
-        self.times.put(session, override, clock.deadline(terms.until_us) if job.origin >= Origin.FOUND else ends_s)
+        if isinstance(job, BatchJob) and job.over:
+            self.end(session, job.rev, "expired")
+        elif is_new:
+            ends_s = job.since + (terms.until_us - job.at_us) / 1e6
+            self.times.put(session, override, clock.deadline(terms.until_us) if job.origin >= Origin.FOUND else ends_s)
 
     def _settle(self, session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[Warned, ...]:
         """What was set for good is the ground: the overrides of its slot end."""
@@ -154,6 +154,7 @@ class Overriding:
         override = None if overrides is None else overrides.find(rev)
         if overrides is None or override is None:
             return
+        self.returns.close(session, override)
         steps = self.returns.steps(session, overrides, override)
         owed = [place for step in steps if step.is_owed for place in step.places]
         keep(self._ledger, session, stack.cut(overrides, rev, owed).left)
@@ -175,6 +176,7 @@ class Overriding:
         override = None if overrides is None else overrides.find(rev)
         if overrides is None or override is None:
             return
+        self.returns.close(session, override)
         done, state = stack.keep(overrides, rev), session.state
         for slot in by_slot(override.values):
             before = put(state, slot, state.reported[slot], overrides.grounds)
@@ -191,6 +193,7 @@ class Overriding:
         if overrides is not None:
             keep(self._ledger, session, None)
             for one in overrides.live:
+                self.returns.close(session, one)
                 self._over(session, overrides, one, "discarded", by, asked)
 
     def extend(self, session: ArmSession, order: ExtendOrder, by: Author, asked: Asked) -> None:

@@ -1,24 +1,30 @@
 """The end of an override leads its slots back to what is in force below: changes by the service itself."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import structlog
 
 from broker.arms.arm_session import ArmSession
-from broker.arms.jobs import Back, ChangeJob
-from broker.life import Origin
+from broker.arms.batch_job import WHOLE, WHOLE_SLOT, BatchJob, new_step
+from broker.arms.jobs import ChangeJob
+from broker.life import Origin, State
 from broker.record.ledger import Ledger
 from broker.record.override_rows import keep
 from broker.record.principals import SERVICE
 from broker.store.rows import Terms
 from broker.timers import Timers
+from handlers.batch.order import turn_of
+from handlers.batch.outcomes import EXPIRED
+from handlers.batch.outcomes import SUPERSEDED as TAKEN
+from handlers.batch.projection import Projection
 from handlers.items.direction import is_loosening
 from handlers.items.parts import put
 from handlers.items.settling import same
 from handlers.overrides import stack
 from handlers.overrides.nearest import legal
 from handlers.overrides.returns import Writes, aim_of, due, gave, writes
+from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
 from handlers.state.places import Place, by_slot
 from schema.arms import Slot, Verb
@@ -29,6 +35,8 @@ from schema.messages import Message
 log = structlog.get_logger()
 
 METHOD = "EndOverride"
+DISCARDED = "discarded"
+"""The cause of an end because somebody said so."""
 RETRY_FIRST_S, RETRY_MOST_S = 60.0, 3600.0
 """How long after a write that failed the next one follows; twice as long each time."""
 
@@ -39,7 +47,6 @@ class Step(NamedTuple):
     slot: Slot
     places: tuple[Place, ...]
     aim: Message
-    given: Message
     writes: Writes
     carried: ChangeJob | None
 
@@ -60,29 +67,27 @@ class Returns:
         timers: Timers,
         admit: Callable[[ArmSession, ChangeJob], None],
         resume: Callable[[ArmSession, ChangeJob], None],
-        give_up: Callable[[ArmSession, ChangeJob, BrokerError], None],
+        give_up: Callable[[ArmSession, ChangeJob, ChangeJob, BrokerError, str], None],
     ) -> None:
-        """What accepts a change, lets one that waits go on if nothing bars it, and ends one that waits."""
+        """What accepts a change, lets one that waits go on if nothing bars it, and ends what has not begun of one."""
         self._timers, self._admit, self._resume, self._give_up = timers, admit, resume, give_up
 
     # ------------------------------------------------------------------ the end of an override
 
     def steps(self, session: ArmSession, overrides: Overrides, override: Override) -> list[Step]:
         """What its end means for each slot in which it is in force; what others wish for is not settled yet counts."""
-        found = []
         state = session.state
         uncovered = [place for place in override.values if overrides.newest(place) is override]
-        for slot, places in by_slot(uncovered).items():
-            if slot not in state.reported:
-                continue
-            reported = state.reported[slot]
-            aim = put(state, slot, reported, {place: stack.below(overrides, override, place) for place in places})
-            given = put(state, slot, reported, {place: override.values[place] for place in places})
-            carried = _return_of(session, slot)
-            ordered = _writes(session, slot, aim, given)
-            if _others(session, slot):
-                ordered = ordered._replace(later=None)
-            found.append(Step(slot, places, aim, given, ordered, carried))
+        slots = {slot: places for slot, places in by_slot(uncovered).items() if slot in state.reported}
+        aims, given = dict[Slot, Message](), dict[Slot, Message]()
+        for slot, places in slots.items():
+            below = {place: stack.below(overrides, override, place) for place in places}
+            aims[slot] = put(state, slot, state.reported[slot], below)
+            given[slot] = put(state, slot, state.reported[slot], {place: override.values[place] for place in places})
+        found = []
+        for slot, ordered in _all_writes(state, aims, given).items():
+            later = None if _others(session, slot) else ordered.later
+            found.append(Step(slot, slots[slot], aims[slot], ordered._replace(later=later), _return_of(session, slot)))
         return found
 
     def begin(self, session: ArmSession, override: Override, steps: list[Step]) -> None:
@@ -91,40 +96,46 @@ class Returns:
             if step.carried is not None:
                 self._desire(session, step.slot, step.aim)
                 self._resume(session, step.carried)
-            elif step.is_owed:
-                self._order(session, override, step.slot, step.writes, step.given, self._ledger.clock.now_us())
-            else:
+            elif not step.is_owed:
                 self._desire(session, step.slot, step.aim)
+        owed = {step.slot: step.writes for step in steps if step.is_owed and step.carried is None}
+        self._order(session, override, owed, self._ledger.clock.now_us())
 
-    def _order(
-        self, session: ArmSession, override: Override, slot: Slot, ordered: Writes, given: Message, at_us: int
-    ) -> None:
-        """Accept a return; its age counts from the end of the override, `at_us`."""
-        wanted = ordered.later or ordered.at_once
-        if wanted is None:
-            raise ValueError(slot)
-        item, ledger = ITEMS[slot[0]], self._ledger
-        log.info("returns", arm=session.arm, slot=slot, override=override.rev)
-        self._admit(
-            session,
-            ChangeJob(
-                n=ledger.new_change(), request_n=0, rev=0, slot=slot, item=item, verb=Verb.SET, wanted=wanted,
-                loosening=is_loosening(item, wanted, session.state.reported[slot]), unchanged=False, author=SERVICE,
-                request_id=override.request_id, method=METHOD, reason=f"override {override.rev} is over",
-                terms=Terms(plan=override.plan, returned_from=override.rev), back=Back(override.rev, given),
-                at_us=at_us, origin=Origin.WAITED,
-            ),
-        )  # fmt: skip
+    def _order(self, session: ArmSession, override: Override, owed: Mapping[Slot, Writes], at_us: int) -> None:
+        """Accept a return, of several slots as one; its age counts from the end of the override, `at_us`."""
+        if not owed:
+            return
+        common: dict[str, Any] = {
+            "n": self._ledger.new_change(), "request_n": 0, "rev": 0, "unchanged": False, "author": SERVICE,
+            "request_id": override.request_id, "method": METHOD, "reason": f"override {override.rev} is over",
+            "terms": Terms(plan=override.plan, returned_from=override.rev), "back": override.rev, "at_us": at_us,
+            "origin": Origin.WAITED,
+        }  # fmt: skip
+        state, steps = session.state, [_step(session, slot, writes) for slot, writes in owed.items()]
+        log.info("returns", arm=session.arm, slots=list(owed), override=override.rev)
+        if len(steps) == 1:
+            self._admit(session, ChangeJob(**steps[0], verb=Verb.SET, item=ITEMS[steps[0]["slot"][0]], **common))
+            return
+        job = BatchJob(slot=WHOLE_SLOT, item=WHOLE, verb=Verb.SET, wanted=None, loosening=False, **common)
+        for step in steps:
+            new_step(job, verb=Verb.SET, **step)
+            job.loosening = job.loosening or step["loosening"]
+        job.steps.sort(key=lambda one: turn_of(state, one.slot, one.direction))
+        self._admit(session, job)
 
-    def take_revision(self, session: ArmSession, job: ChangeJob) -> int:
+    def take_revision(self, session: ArmSession, job: ChangeJob) -> None:
         """A return desires what is in force, unless somebody's change is not settled: that stays desired."""
-        aim = aim_of(session.state, job.slot) or job.wanted
-        if aim is None:
-            raise TypeError(job.slot[0])
-        aim = _legal(session, job.slot, aim)
-        job.setter = session.setter_of(job, aim)
-        others = _others(session, job.slot)
-        return self._ledger.desire(session, job.slot, None if others else aim, job.setter)
+        state = session.state
+        state.rev += 1
+        job.rev = state.rev
+        aims = {part.slot: aim_of(state, part.slot) or state.desired[part.slot] for part in job.parts}
+        for part in job.parts:
+            slot = part.slot
+            part.rev = state.last_rev[slot] = state.rev
+            aim = _legal(Projection(state, aims).without(slot), slot, aims[slot])
+            part.setter = session.setter_of(part, aim)
+            if not _others(session, slot):
+                state.desired[slot], state.desired_rev[slot], state.desired_by[slot] = aim, state.rev, part.setter
 
     def _desire(self, session: ArmSession, slot: Slot, aim: Message) -> None:
         """Nothing is written: what is in force is desired, and what differs from it shows."""
@@ -138,97 +149,138 @@ class Returns:
 
     # ------------------------------------------------------------------ the end of a return
 
-    def took_effect(self, session: ArmSession, job: ChangeJob) -> None:
-        """A return took effect: the debt is paid, or there is more to write."""
-        overrides, slot = session.state.overrides, job.slot
-        aim = aim_of(session.state, slot)
-        if overrides is None or aim is None or job.wanted is None:
+    def took_effect(self, session: ArmSession, job: ChangeJob, slot: Slot, before: Message | None) -> None:
+        """A return took effect in a slot: the debt is paid, or there is more to write."""
+        state, overrides = session.state, session.state.overrides
+        aim, owing = aim_of(state, slot), None if overrides is None else overrides.owing(slot)
+        if overrides is None or aim is None or owing is None or before is None:
             return
-        more = _writes(session, slot, aim, gave(session.state, slot, job.wanted))
-        owing = _owing(overrides, slot)
-        if more.at_once is not None or more.later is not None:
-            self._order(session, owing, slot, more, job.wanted, job.at_us)
+        has = state.reported[slot]
+        more = _writes(state, slot, aim, has)
+        ours = same(slot[0], before, put(state, slot, before, overrides.gave(slot)), state.resolution_rad)
+        if not ours or _others(session, slot):
+            more = more._replace(later=None)
+        if (wanted := more.later or more.at_once) is None:
+            keep(self._ledger, session, stack.paid(overrides, slot))
+            return
+        keep(self._ledger, session, stack.half_paid(overrides, slot, has))
+        if isinstance(job, BatchJob):
+            session.part_in(new_step(job, slot, Verb.SET, wanted))
         else:
+            self._order(session, owing, {slot: more}, job.at_us)
+
+    def failed(self, session: ArmSession, slot: Slot) -> None:
+        """A return took no effect in a slot: what tightens stays owed, all else is over."""
+        overrides = session.state.overrides
+        if overrides is not None and overrides.owes(slot) and not self.insists(session, slot):
             keep(self._ledger, session, stack.paid(overrides, slot))
 
-    def failed(self, session: ArmSession, job: ChangeJob, *, tries: bool) -> None:
-        """A return took no effect; what tightens stays owed, and `tries` counts: it is tried again after a while."""
-        overrides, slot = session.state.overrides, job.slot
-        if overrides is None or job.back is None or not overrides.owes(slot):
+    def ended(self, session: ArmSession, missed: Sequence[Slot], cause: str) -> None:
+        """A return has its end: what it missed and is still owed is tried again after a while, unless discarded."""
+        overrides = session.state.overrides
+        left = [] if overrides is None else [slot for slot in missed if overrides.owes(slot)]
+        if overrides is None or not left or cause == DISCARDED:
             return
-        if not self.insists(session, job):
-            keep(self._ledger, session, stack.paid(overrides, slot))
-        elif tries:
-            overrides = stack.failed(overrides, slot)
-            keep(self._ledger, session, overrides)
-            wait_s = min(RETRY_FIRST_S * 2 ** (_owing(overrides, slot).tries - 1), RETRY_MOST_S)
-            log.warning("return_failed", arm=session.arm, slot=slot, next_s=wait_s)
-            self._timers.put(wait_s, self._try_again, session, slot)
+        overrides = stack.failed(overrides, left)
+        keep(self._ledger, session, overrides)
+        for owing in {one.rev: one for slot in left if (one := overrides.owing(slot)) is not None}.values():
+            wait_s = min(RETRY_FIRST_S * 2 ** (owing.tries - 1), RETRY_MOST_S)
+            log.warning("return_failed", arm=session.arm, slots=left, next_s=wait_s)
+            self._timers.put(wait_s, self._try_again, session, owing.rev)
 
-    def insists(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether a return is tried until it took effect: something of it tightens."""
-        aim = aim_of(session.state, job.slot)
-        if job.back is None or aim is None:
+    def insists(self, session: ArmSession, slot: Slot) -> bool:
+        """Whether the return of a slot is tried until it took effect: something of it tightens."""
+        state, overrides = session.state, session.state.overrides
+        aim, owing = aim_of(state, slot), None if overrides is None else overrides.owing(slot)
+        if aim is None or owing is None:
             return False
         try:
-            found = due(session.state, job.slot, job.back.given)
+            found = due(state, slot)
         except BrokerError:
-            return is_loosening(job.item, session.state.reported[job.slot], aim)
+            return is_loosening(ITEMS[slot[0]], state.reported[slot], aim)
         return found is not None and found.at_once is not None
 
     def resume(self, session: ArmSession) -> None:
         """What is owed and has no change under way gets one: after a start, or when the arm is back in the settings."""
         overrides = session.state.overrides
         for override in () if overrides is None else overrides.returning:
-            for slot in by_slot(override.owed):
-                self._try_again(session, slot)
+            self._try_again(session, override.rev)
 
-    def _try_again(self, session: ArmSession, slot: Slot) -> None:
+    def _try_again(self, session: ArmSession, rev: int) -> None:
         overrides, state = session.state.overrides, session.state
-        aim = aim_of(state, slot)
-        if overrides is None or aim is None or _return_of(session, slot) is not None:
+        override = None if overrides is None else next((one for one in overrides.returning if one.rev == rev), None)
+        if overrides is None or override is None:
             return
-        owing = _owing(overrides, slot)
-        given = put(state, slot, state.reported[slot], overrides.gave(slot))
-        ordered = _writes(session, slot, aim, given)
-        if ordered.at_once is None and (ordered.later is None or owing.tries):
-            keep(self._ledger, session, stack.paid(overrides, slot))
-        else:
-            self._order(session, owing, slot, ordered, given, self._ledger.clock.now_us())
+        slots = [slot for slot in by_slot(override.owed) if _return_of(session, slot) is None]
+        aims = {slot: aim for slot in slots if (aim := aim_of(state, slot)) is not None}
+        found = _all_writes(state, aims, {slot: gave(state, slot) for slot in aims})
+        over = [slot for slot, one in found.items() if one.at_once is None and (one.later is None or override.tries)]
+        for slot in over:
+            overrides = stack.paid(overrides, slot) or stack.NONE
+        if over:
+            keep(self._ledger, session, overrides if overrides.live or overrides.returning else None)
+        left = {slot: ordered for slot, ordered in found.items() if slot not in over}
+        self._order(session, override, left, self._ledger.clock.now_us())
 
     def drop(self, session: ArmSession, slot: Slot) -> None:
-        """Somebody set a slot: a return that has not begun ends."""
+        """Somebody set a slot: a return of it that has not begun ends."""
         job = _return_of(session, slot)
-        if job is not None and not session.may_be_with_arm(job):
+        part = None if job is None else job.of_slot(slot)
+        if job is not None and part is not None:
             text = f"{slot[0]} was set before {session.arm} was told"
-            self._give_up(session, job, BrokerError("overwritten", text))
+            self._give_up(session, job, part, BrokerError("overwritten", text), TAKEN)
+
+    def close(self, session: ArmSession, override: Override) -> None:
+        """An override is over: nothing more of its change is begun, and what is under way is led back at once."""
+        job = next((one for one in session.unsettled() if one.rev == override.rev), None)
+        if not isinstance(job, BatchJob):
+            return
+        job.over, job.expires = True, self._ledger.clock.monotonic()
+        error = BrokerError("expired", f"the override was over before {session.arm} was told")
+        for step in job.open:
+            self._give_up(session, job, step, error, EXPIRED)
+        if job.state is not State.SETTLED:
+            self._ledger.update_change(job)
+
+
+def _step(session: ArmSession, slot: Slot, ordered: Writes) -> dict[str, Any]:
+    """What a return wants of a slot."""
+    wanted = ordered.later or ordered.at_once
+    return {
+        "slot": slot, "wanted": wanted,
+        "loosening": is_loosening(ITEMS[slot[0]], wanted, session.state.reported[slot]),
+    }  # fmt: skip
 
 
 def _return_of(session: ArmSession, slot: Slot) -> ChangeJob | None:
-    """The return of a slot that has no end yet."""
-    return next((job for job in session.unsettled() if job.back is not None and job.slot == slot), None)
+    """The return of a slot that has no end yet, of that slot alone or of several."""
+    return next((job for job in session.unsettled() if job.back and job.of_slot(slot) is not None), None)
 
 
 def _others(session: ArmSession, slot: Slot) -> bool:
     """Whether somebody's change of a slot is not settled yet."""
-    return any(job.back is None and job.of_slot(slot) is not None for job in session.unsettled())
+    return any(not job.back and job.of_slot(slot) is not None for job in session.unsettled())
 
 
-def _owing(overrides: Overrides, slot: Slot) -> Override:
-    """The override that ended last of those that owe a slot."""
-    return next(one for one in reversed(overrides.returning) if slot in by_slot(one.owed))
+def _all_writes(state: ArmState, aims: Mapping[Slot, Message], given: Mapping[Slot, Message]) -> dict[Slot, Writes]:
+    """What is to be written of several slots, each judged as if all others were led back."""
+    after, found = Projection(state, aims), {}
+    for slot, aim in aims.items():
+        found[slot] = _writes(after.without(slot), slot, aim, given[slot])
+        after.put_back(slot)
+    return found
 
 
-def _writes(session: ArmSession, slot: Slot, aim: Message, given: Message) -> Writes:
+def _writes(state: ArmState, slot: Slot, aim: Message, given: Message) -> Writes:
     """What is to be written; where no legal value leads there it is tried all the same, and told then."""
     try:
-        return writes(session.state, slot, aim, given)
+        return writes(state, slot, aim, given)
     except BrokerError:
         return Writes(later=aim)
 
 
-def _legal(session: ArmSession, slot: Slot, aim: Message) -> Message:
+def _legal(state: ArmState, slot: Slot, aim: Message) -> Message:
     try:
-        return legal(session.state, slot, aim)
+        return legal(state, slot, aim)
     except BrokerError:
         return aim

@@ -73,7 +73,7 @@ def test_what_is_owed_is_told_until_it_is_paid(authority: Authority, failed: int
     state.reported[LINEAR] = linear(0.4)
     state.overrides = stack.cut(stack.push(None, over(5, 0.4), {LINEAR: linear(0.25)}), 5, (LINEAR,)).left
     if failed and state.overrides is not None:
-        state.overrides = stack.failed(state.overrides, LINEAR)
+        state.overrides = stack.failed(state.overrides, [LINEAR])
     assert states(state) == [(5, "loosening", word)]
 
 

@@ -153,7 +153,7 @@ def test_what_is_owed_of_a_slot_is_owed_part_by_part() -> None:
     assert owing is not None
     slot = ("joint_limits", 0)
     assert (owing.owed(slot), owing.places(slot), owing.gave(slot)) == ((second,), (second,), {second: 0.9})
-    assert [one.tries for one in stack.failed(owing, slot).returning] == [1]
+    assert [one.tries for one in stack.failed(owing, [slot]).returning] == [1]
     assert stack.paid(owing, slot) is None
     pushed = stack.push(owing, override(5, {first: 0.1}), {first: 0.5})
     assert pushed.owed(slot) == (second,)
@@ -227,9 +227,9 @@ def test_what_is_owed_keeps_the_ground_until_it_is_paid() -> None:
     done = stack.cut(stacked(0.25, 0.4), 1, (LINEAR,))
     assert done.left is not None
     assert (done.left.in_force(LINEAR), done.left.owes(LINEAR), done.left.owes(PAYLOAD)) == (limit(0.25), True, False)
-    tried = stack.failed(done.left, LINEAR)
+    tried = stack.failed(done.left, [LINEAR])
     assert [one.tries for one in tried.returning] == [1]
-    assert [one.tries for one in stack.failed(tried, PAYLOAD).returning] == [1]
+    assert [one.tries for one in stack.failed(tried, [PAYLOAD]).returning] == [1]
     assert stack.paid(tried, LINEAR) is None
 
 
@@ -355,3 +355,25 @@ def test_an_override_that_leaves_its_last_slot_is_gone() -> None:
     left = stack.leave(left, 1, LINEAR)
     assert left is not None
     assert [one.rev for one in left.live] == [2]
+
+
+def test_what_lay_above_all_others_gave_the_arm_what_it_has() -> None:
+    overrides = stacked(0.25, 0.4, 0.1)
+    for rev in (2, 1):
+        left = stack.cut(overrides, rev, (LINEAR,)).left
+        assert left is not None
+        overrides = left
+    for found in (overrides, Overrides(overrides.grounds, (), overrides.returning[::-1])):
+        owing = found.owing(LINEAR)
+        assert owing is not None
+        assert (owing.rev, found.gave(LINEAR)) == (2, {LINEAR: limit(0.1)})
+    assert overrides.owing(PAYLOAD) is None
+
+
+def test_what_was_written_of_a_return_is_what_the_arm_has() -> None:
+    both = override(1, {LINEAR: limit(0.4), PAYLOAD: PayloadInformation(1.0)})
+    overrides = stack.push(None, both, {LINEAR: limit(0.25), PAYLOAD: PayloadInformation()})
+    owing = stack.cut(overrides, 1, (LINEAR, PAYLOAD)).left
+    assert owing is not None
+    half = stack.half_paid(owing, LINEAR, limit(0.3))
+    assert (half.gave(LINEAR), half.gave(PAYLOAD)) == ({LINEAR: limit(0.3)}, {PAYLOAD: PayloadInformation(1.0)})
