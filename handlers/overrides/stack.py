@@ -63,6 +63,12 @@ def cut(overrides: Overrides, rev: int, owed: Iterable[Place] = ()) -> Cut:
     live = tuple(one for one in overrides.live if one is not override)
     returning = overrides.returning
     if owing := tuple(owed):
+        before = next(
+            (one for one in returning if one.rev == rev), None
+        )  # its change took effect in part after its end
+        if before is not None:
+            returning = tuple(one for one in returning if one is not before)
+            owing, override = (*before.owed, *owing), _joined(before, override)
         returning = (*returning, msgspec.structs.replace(override, owed=owing))
     return Cut(_needed(Overrides(overrides.grounds, live, returning)), uncovered, (override,))
 
@@ -166,6 +172,11 @@ def _under(overrides: Overrides, override: Override, place: Place) -> Iterator[G
     """The ground of a place, and what live overrides below one gave it."""
     yield overrides.grounds[place]
     yield from (one.values[place] for one in overrides.of(place) if one.rev < override.rev)
+
+
+def _joined(before: Override, override: Override) -> Override:
+    """One override over what two of the same revision gave."""
+    return msgspec.structs.replace(before, values={**before.values, **override.values})
 
 
 def _known(overrides: Overrides, rev: int) -> Override:

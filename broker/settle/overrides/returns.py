@@ -86,7 +86,7 @@ class Returns:
             given[slot] = put(state, slot, state.reported[slot], {place: override.values[place] for place in places})
         found = []
         for slot, ordered in _all_writes(state, aims, given).items():
-            later = None if _others(session, slot) else ordered.later
+            later = None if _others(session, slot, override.rev) else ordered.later
             found.append(Step(slot, slots[slot], aims[slot], ordered._replace(later=later), _return_of(session, slot)))
         return found
 
@@ -94,10 +94,10 @@ class Returns:
         """Do that; the override has ended."""
         for step in steps:
             if step.carried is not None:
-                self._desire(session, step.slot, step.aim)
+                self._desire(session, override, step)
                 self._resume(session, step.carried)
             elif not step.is_owed:
-                self._desire(session, step.slot, step.aim)
+                self._desire(session, override, step)
         owed = {step.slot: step.writes for step in steps if step.is_owed and step.carried is None}
         self._order(session, override, owed, self._ledger.clock.now_us())
 
@@ -134,14 +134,14 @@ class Returns:
             part.rev = state.last_rev[slot] = state.rev
             aim = _legal(Projection(state, aims).without(slot), slot, aims[slot])
             part.setter = session.setter_of(part, aim)
-            if not _others(session, slot):
+            if not _others(session, slot, job.back):
                 state.desired[slot], state.desired_rev[slot], state.desired_by[slot] = aim, state.rev, part.setter
 
-    def _desire(self, session: ArmSession, slot: Slot, aim: Message) -> None:
+    def _desire(self, session: ArmSession, override: Override, step: Step) -> None:
         """Nothing is written: what is in force is desired, and what differs from it shows."""
-        state = session.state
+        state, slot, aim = session.state, step.slot, step.aim
         before = state.desired[slot]
-        if _others(session, slot) or same(slot[0], before, aim, state.resolution_rad):
+        if _others(session, slot, override.rev) or same(slot[0], before, aim, state.resolution_rad):
             return
         setter = state.desired_by[slot]
         self._ledger.desire(session, slot, aim, setter)
@@ -158,7 +158,7 @@ class Returns:
         has = state.reported[slot]
         more = _writes(state, slot, aim, has)
         ours = same(slot[0], before, put(state, slot, before, overrides.gave(slot)), state.resolution_rad)
-        if not ours or _others(session, slot):
+        if not ours or _others(session, slot, job.back):
             more = more._replace(later=None)
         if (wanted := more.later or more.at_once) is None:
             keep(self._ledger, session, stack.paid(overrides, slot))
@@ -257,9 +257,9 @@ def _return_of(session: ArmSession, slot: Slot) -> ChangeJob | None:
     return next((job for job in session.unsettled() if job.back and job.of_slot(slot) is not None), None)
 
 
-def _others(session: ArmSession, slot: Slot) -> bool:
-    """Whether somebody's change of a slot is not settled yet."""
-    return any(not job.back and job.of_slot(slot) is not None for job in session.unsettled())
+def _others(session: ArmSession, slot: Slot, rev: int) -> bool:
+    """Whether somebody's change of a slot is not settled yet, other than the one that was the override `rev`."""
+    return any(not job.back and job.rev != rev and job.of_slot(slot) is not None for job in session.unsettled())
 
 
 def _all_writes(state: ArmState, aims: Mapping[Slot, Message], given: Mapping[Slot, Message]) -> dict[Slot, Writes]:

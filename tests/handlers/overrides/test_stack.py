@@ -377,3 +377,15 @@ def test_what_was_written_of_a_return_is_what_the_arm_has() -> None:
     assert owing is not None
     half = stack.half_paid(owing, LINEAR, limit(0.3))
     assert (half.gave(LINEAR), half.gave(PAYLOAD)) == ({LINEAR: limit(0.3)}, {PAYLOAD: PayloadInformation(1.0)})
+
+
+def test_what_an_override_gave_after_its_end_is_owed_with_the_rest() -> None:
+    first = stack.cut(stacked(0.25, 0.4), 1, (LINEAR,)).left
+    again = stack.push(first, override(1, {PAYLOAD: PayloadInformation(1.0)}), {PAYLOAD: PayloadInformation()})
+    left = stack.cut(again, 1, (PAYLOAD,)).left
+    assert left is not None
+    (owing,) = left.returning
+    assert (owing.owed, owing.values) == (
+        (LINEAR, PAYLOAD), {LINEAR: limit(0.4), PAYLOAD: PayloadInformation(1.0)},
+    )  # fmt: skip
+    assert left.is_whole

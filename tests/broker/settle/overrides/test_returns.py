@@ -8,7 +8,7 @@ import pytest
 from schema.arms import Slot
 from schema.messages import Message
 from tests.broker.settle.overrides.test_overriding import MINUTE, is_clean, limit, overrides, payload, states
-from tests.virtual_plant import Plant, play
+from tests.virtual_plant import START_US, Plant, play
 
 TWIST, TURN, LOAD = "twist_linear_soft_limit", "twist_angular_soft_limit", "payload_information"
 JOYSTICK = "CARTESIAN_JOYSTICK"
@@ -444,3 +444,182 @@ def test_a_list_that_another_writer_tightened_is_not_loosened_after_what_tighten
         assert is_clean(plant)
 
     play(tmp_path, scenario)
+
+
+# ------------------------------------------------------------------ an end in the midst of the change, or of the return
+
+
+async def begin_slowly(plant: Plant, ms: int = 10 * MINUTE) -> None:
+    """Override the ground while each step takes the arm 2 s: one took effect, and the second is under way."""
+    await prepare(plant)
+    assert (await plant.call("r1", "EndOverride", {"rev": 3}))["ok"]
+    await plant.turn(1.0)
+    assert (has(plant), plant.session().state.rev) == (GROUND, 4)
+    await plant.fault("r1", "delay", delay_ms=1_000)
+    plant.send("r1", "ApplyConfig", {"items": SEVERAL}, valid_for_ms=ms, id="slow")
+    await plant.turn(2.5)
+    assert has(plant) == GROUND | {TURN: 10.0}
+    assert [one["paths"] for one in overrides(plant)] == [[TURN_PATH]]
+
+
+async def check_slow(plant: Plant, expected: dict[str, float]) -> None:
+    """Everything is led back, and nothing is told twice."""
+    await plant.turn(30.0)
+    await plant.fault("r1", "none")
+    await plant.turn(30.0)
+    assert (has(plant), wants(plant)) == (expected, expected)
+    await plant.turn(700.0)
+    assert has(plant) == expected
+    ended = [event["details"]["paths"] for event in plant.events() if event["event"] == "OVERRIDE_ENDED"]
+    assert sorted(path for paths in ended[1:] for path in paths) == [LOAD, TURN_PATH]
+    await plant.committed()
+    assert is_clean(plant)
+
+
+OUTCOMES = {TURN_PATH: "rounded", LOAD: "applied", TWIST_PATH: "expired"}
+
+
+def test_an_override_that_is_ended_in_the_midst_of_its_change_takes_nothing_more_in(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant)
+        assert (await plant.call("r1", "EndOverride", {"rev": 5}))["result"] == {"ended": [5], "left": []}
+        reply = await plant.reply("slow")
+        assert (reply["ok"], reply["result"]["items"], reply["error"]["kind"]) == (False, OUTCOMES, "partial")
+        await check_slow(plant, GROUND)
+
+    play(tmp_path, scenario)
+
+
+def test_an_override_that_is_over_in_the_midst_of_its_change_takes_nothing_more_in(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant, 3_000)
+        assert (await plant.reply("slow"))["result"]["items"] == OUTCOMES
+        await check_slow(plant, GROUND)
+
+    play(tmp_path, scenario)
+
+
+def test_what_is_kept_in_the_midst_of_the_change_is_what_took_effect(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant)
+        assert (await plant.call("r1", "EndOverride", {"rev": 5, "keep": True}))["ok"]
+        assert (await plant.reply("slow"))["result"]["items"] == OUTCOMES
+        await check_slow(plant, GROUND | {TURN: 10.0})
+
+    play(tmp_path, scenario)
+
+
+def test_an_end_that_is_moved_in_the_midst_of_the_change_is_that_of_all_its_slots(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant)
+        assert (await plant.call("r1", "ExtendOverride", {"rev": 5, "valid_for_ms": 20 * MINUTE}))["ok"]
+        assert (await plant.reply("slow"))["ok"]
+        await plant.fault("r1", "none")
+        await plant.turn(900.0)
+        assert (has(plant), states(plant)) == (GIVEN, [(5, "loosening", "live")])
+        await plant.turn(310.0)
+        assert (has(plant), told(plant, 6)) == (GROUND, RETURNED)
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("wait_s", [0.0, 1.0, 2.0, 4.0])
+def test_a_kill_after_an_end_in_the_midst_of_the_change_brings_nothing_back(tmp_path: Path, wait_s: float) -> None:
+    copy = tmp_path / "copy"
+
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant)
+        assert (await plant.call("r1", "EndOverride", {"rev": 5}))["ok"]
+        await plant.turn(wait_s)
+        await plant.committed()
+        plant.copy(copy)
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(60.0)
+        assert (has(plant), wants(plant)) == (GROUND, GROUND)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path / "first", scenario)
+    play(copy, again, start_us=START_US + 10_000_000)
+
+
+def test_an_arm_that_goes_away_in_the_midst_is_led_back_when_it_returns(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await begin_slowly(plant)
+        await plant.fault("r1", "offline")
+        await plant.turn(10.0)
+        assert (await plant.call("r1", "EndOverride", {"rev": 5}))["ok"]
+        await plant.turn(10.0)
+        await plant.fault("r1", "none")
+        await plant.turn(60.0)
+        assert (has(plant), wants(plant)) == (GROUND, GROUND)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5])
+def test_a_kill_in_the_midst_of_a_return_leaves_one_revision_that_goes_on(tmp_path: Path, after_s: float) -> None:
+    copy = tmp_path / "copy"
+
+    async def scenario(plant: Plant) -> None:
+        await prepare(plant)
+        await plant.turn(599.0)
+        await plant.fault("r1", "delay", delay_ms=1_000)
+        await plant.turn(1.1 + after_s)
+        await plant.committed()
+        plant.copy(copy)
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(60.0)
+        assert (has(plant), wants(plant)) == (GROUND, GROUND)
+        returned = (await plant.call("r1", "GetEvents", {"after_seq": 0}))["result"]["events"]
+        told_of = [(event["event"], event["cause"], event["rev"]) for event in returned if event["rev"] == 4]
+        assert sorted(told_of) == sorted((*one, 4) for one in RETURNED)
+        assert plant.session().state.rev == 4
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path / "first", scenario)
+    play(copy, again, start_us=START_US + 610_000_000)
+
+
+def test_a_return_that_waits_is_known_again_after_a_restart(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await prepare(plant)
+        await plant.call("r1", "HoldArm", {"reason": "work"}, user="bob")
+        await plant.turn(601.0)
+        assert has(plant) == GROUND | {TURN: 10.0, LOAD: 2.0}
+        await plant.committed()
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(5.0)
+        (waiting,) = pending(plant)
+        assert (waiting["rev"], sorted(waiting["items"])) == (4, [LOAD, TURN_PATH])
+        assert (has(plant), wants(plant)) == (GROUND | {TURN: 10.0, LOAD: 2.0}, GROUND)
+        await plant.call("r1", "ReleaseArm", {}, user="bob")
+        await plant.turn(1.0)
+        assert (has(plant), [name for name, _ in told(plant, 4)]) == (GROUND, [name for name, _ in RETURNED])
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, first)
+    play(tmp_path, again, start_us=START_US + 620_000_000)
+
+
+def test_an_end_while_the_service_is_down_returns_as_one_at_the_start(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await prepare(plant)
+        await plant.committed()
+
+    async def late(plant: Plant) -> None:
+        await plant.turn(60.0)
+        assert has(plant) == GROUND | {TURN: 20.0}
+        assert told(plant, 4) == RETURNED
+        assert is_clean(plant)
+
+    play(tmp_path, first)
+    play(tmp_path, late, start_us=START_US + 700_000_000)
