@@ -134,3 +134,99 @@ def test_what_another_writer_changed_counts_too(tmp_path: Path) -> None:
         assert state.reported["twist_linear_soft_limit", 2] == TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.3)
 
     play(tmp_path, scenario)
+
+
+LOAD = "payload_information"
+
+
+async def blame(plant: Plant, *paths: str) -> dict[str, tuple[int, str, bool]]:
+    """Revision and method of values, and whether they have an end, by path."""
+    reply = await plant.call("r1", "Blame", {"items": list(paths)})
+    assert reply["ok"], reply
+    return {one["path"]: (one["rev"], one["method"], "until" in one) for one in reply["result"]["values"]}
+
+
+async def history(plant: Plant, after: int) -> list[dict[str, Any]]:
+    """The entries above a revision, newest first."""
+    found: list[dict[str, Any]] = (await plant.call("r1", "GetHistory", {"after_rev": after}))["result"]["changes"]
+    return found
+
+
+def there(plant: Plant) -> tuple[float, float]:
+    """Limit and mass that are reported."""
+    reported: dict[Any, Any] = dict(plant.session().state.reported)
+    limit, load = reported[TWIST, 2], reported[LOAD, 0]
+    return limit.twist_linear_soft_limit, load.payload_mass
+
+
+def test_a_revision_can_be_restored_for_a_time(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = await apply(plant, twist(0.4) | {LOAD: {"payload_mass": 1.0}})
+        now = await apply(plant, twist(0.2) | {LOAD: {"payload_mass": 2.0}})
+        reply = await plant.call("r1", "RestoreRevision", {"rev": rev}, valid_for_ms=600_000)
+        over = reply["rev"]
+        assert (reply["ok"], there(plant)) == (True, (0.4, 1.0))
+        (override,) = plant.service._documents.build(plant.session(), "config")["overrides"]
+        assert (override["rev"], sorted(override["paths"]), override["until"]) == (over, [LOAD, PATH], reply["until"])
+        (entry,) = await history(plant, now)
+        assert (entry["method"], entry["until"]) == ("RestoreRevision", reply["until"])
+        assert await blame(plant, PATH, LOAD) == dict.fromkeys((PATH, LOAD), (over, "RestoreRevision", True))
+        await plant.turn(601.0)
+        assert there(plant) == (0.2, 2.0)
+        entry, _ = await history(plant, now)
+        assert (entry["method"], entry["returned_from"], entry["outcomes"]) == (
+            "EndOverride", over, {PATH: "applied", LOAD: "applied"},
+        )  # fmt: skip
+        assert (entry["before"][PATH], entry["after"][PATH]) == (0.4, 0.2)
+        assert (entry["before"][LOAD]["payload_mass"], entry["after"][LOAD]["payload_mass"]) == (1.0, 2.0)
+        assert await blame(plant, PATH, LOAD) == dict.fromkeys((PATH, LOAD), (entry["rev"], "EndOverride", False))
+        of_item = (await plant.call("r1", "GetHistory", {"item": LOAD}))["result"]["changes"]
+        assert [one["rev"] for one in of_item] == [entry["rev"], over, now, rev]
+        assert plant.session().state.overrides is None
+
+    play(tmp_path, scenario)
+
+
+def test_a_revision_with_overrides_is_restored_as_its_ground(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = await apply(plant, twist(0.4) | {LOAD: {"payload_mass": 1.0}})
+        items = {"items": twist(0.2) | {LOAD: {"payload_mass": 2.0}}}
+        over = (await plant.call("r1", "ApplyConfig", items, valid_for_ms=600_000))["rev"]
+        await plant.turn(601.0)
+        returned = plant.session().state.rev
+        assert (there(plant), returned) == ((0.4, 1.0), over + 1)
+        await apply(plant, twist(0.1) | {LOAD: {"payload_mass": 3.0}})
+        for one in (rev, over, returned):
+            dry = await plant.call("r1", "RestoreRevision", {"rev": one}, dry_run=True)
+            assert dry["result"]["items"][PATH]["after"] == 0.4
+            assert dry["result"]["items"][LOAD]["after"]["payload_mass"] == 1.0
+
+    play(tmp_path, scenario)
+
+
+def test_a_restored_revision_that_ends_behind_a_change_for_good_leaves_that(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = await apply(plant, twist(0.4) | {LOAD: {"payload_mass": 1.0}})
+        await apply(plant, twist(0.2) | {LOAD: {"payload_mass": 2.0}})
+        until = {"until": "2027-01-15T09:00:00Z"}
+        reply = await plant.call("r1", "RestoreRevision", {"rev": rev, "on_failure": "reverse"}, **until)
+        assert reply["ok"], reply
+        kept = await apply(plant, twist(0.3))
+        await plant.turn(3_700.0)
+        assert there(plant) == (0.3, 2.0)
+        assert (await blame(plant, PATH))[PATH] == (kept, "ApplyConfig", False)
+
+    play(tmp_path, scenario)
+
+
+def test_a_revision_that_is_there_already_can_be_restored_for_a_time(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = await apply(plant, twist(0.4) | {LOAD: {"payload_mass": 1.0}})
+        reply = await plant.call("r1", "RestoreRevision", {"rev": rev, "items": [PATH]}, valid_for_ms=600_000)
+        assert (reply["ok"], "until" in reply) == (True, True)
+        before = plant.session().state.rev
+        await plant.turn(601.0)
+        assert (there(plant), plant.session().state.overrides) == ((0.4, 1.0), None)
+        assert plant.session().state.rev == before, "nothing was to be led back"
+
+    play(tmp_path, scenario)
