@@ -21,7 +21,7 @@ from schema.codecs.times import format_time
 GAP_S = 2.0
 """Least time between two summaries of one group."""
 REST_S = 0.2
-"""How long a first change waits for others, and for its end."""
+"""How long a first change waits for others, and for its end; looks for room in the outbox are no further apart."""
 SHARE = 10
 """After a round comes a pause of so many times what it took, if that is longer."""
 SLICE_S = 0.002
@@ -156,8 +156,10 @@ class Summaries:
             self._changed.discard(name)
             if (summary := self._summaries.get(name)) is not None:
                 self._send(name, {**summary.document(), "plans": plans.get(name, [])[-PLANS_MOST:]})
-            while self._outbox.backlog >= LOADED:  # noqa: ASYNC110 - it tells of room to what waits in the store alone
-                await asyncio.sleep(SLICE_S)
+            pause_s = SLICE_S
+            while self._outbox.backlog >= LOADED:  # it tells of room to what waits in the store alone
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, REST_S)
             await self._rest()
 
     def _live(self) -> dict[str, list[int]]:

@@ -5,6 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from broker.publish.documents import LOADED
+from broker.publish.outbox import SWEEP_S
 from broker.publish.summaries import GAP_S
 from tests.broker.test_groups import cell, follow
 from tests.memory_link import BASE
@@ -160,3 +164,33 @@ def test_a_change_of_a_group_is_named_until_it_has_ended(tmp_path: Path) -> None
         assert await plant.document(TOPIC, lambda each: each["plans"] == [], after)
 
     play(tmp_path, scenario, arm=cell(r1=["cell-4"], r2=["cell-4"]))
+
+
+def test_while_the_server_takes_nothing_it_is_hardly_looked_for_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    while_s, turns = 60, 0
+
+    async def scenario(plant: Plant) -> None:
+        def counted() -> None:
+            nonlocal turns
+            turns += 1
+            run_once()
+
+        await plant.document(TOPIC, lambda each: each["online"] == 1)
+        plant.link.silent = True
+        for _ in range(2 * LOADED):
+            plant.send("r1", "WhoAmI")
+        plant.service.summaries.live_plans = lambda: [("cell-4", 1)]
+        plant.service.summaries.plans_changed()
+        await plant.turn(10)
+        run_once = getattr(plant.loop, "_run_once")  # noqa: B009 - no part of what the loop shows
+        monkeypatch.setattr(plant.loop, "_run_once", counted)
+        await plant.turn(while_s)
+        assert turns <= 1.1 * while_s / SWEEP_S
+        plant.link.silent = False
+        plant.link.lose()
+        plant.link.restore(present=True)
+        assert (await plant.document(TOPIC, lambda each: each["plans"] == [1]))["online"] == 1
+
+    play(tmp_path, scenario, arm=cell(r1=["cell-4"]))
