@@ -14,6 +14,12 @@ settings.register_profile("armbroker", deadline=None)  # a busy machine is no fa
 settings.load_profile("armbroker")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long: of several processes none is left alone with it in the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what tests recorded under "told": figures that are worth reading where they pass, too."""
     for outcome in ("passed", "failed"):

@@ -19,7 +19,7 @@ LinkMaker = Callable[[LinkConfig], MqttLink]
 LINKS: dict[str, LinkMaker] = {"own": Mqtt5Link, "mqttium": MqttiumLink}
 """Every link; the tests in tests/broker/test_mqtt_link*.py hold for each."""
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def peer(

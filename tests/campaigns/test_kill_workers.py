@@ -10,7 +10,7 @@ from tests.ros_nodes import ros_python
 
 LIVES_S = (0.5, 1.5)
 
-pytestmark = pytest.mark.flaky(reruns=0)
+pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.long]
 
 
 @pytest.mark.parametrize("kind", KINDS)

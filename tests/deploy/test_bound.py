@@ -11,8 +11,8 @@ from armbroker import NoReplyError
 from broker.link.mqtt5_link import Mqtt5Link
 from broker.link.mqtt_link import LinkConfig, LinkError
 from tests.deploy.bound import SERVICE_ID, BoundPlant
-from tests.journey.certified import PATIENCE_S, online
-from tests.links import peer
+from tests.journey.certified import online
+from tests.links import PATIENCE_S, peer
 from tests.mosquitto import Mosquitto
 
 

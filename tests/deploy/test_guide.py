@@ -23,7 +23,7 @@ PAGE = (
 )
 """Prints a page of `armbroker web`, line by line."""
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long, pytest.mark.xdist_group("guide")]
 
 
 def commands(section: str) -> list[str]:

@@ -36,7 +36,7 @@ ExecStart=
 ExecStart=/usr/bin/armbroker run --config /etc/armbroker/fleet.toml --accept-lost-history
 """
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert lost == []
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.long
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -44,7 +44,7 @@ def test_it_is_listed_and_shown(installed: dict[str, str]) -> None:
     assert "  port (integer, >= 1, <= 65535, default 4001): TCP port of its controller\n" in shown
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.long
 def test_it_passes_the_suite(installed: dict[str, str]) -> None:
     done = armbroker(installed, "devices", "verify", "acme")
     assert done.returncode == Exit.OK, done.stdout + done.stderr

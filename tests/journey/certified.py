@@ -11,6 +11,7 @@ from pathlib import Path
 
 from armbroker import ArmClient, ClientError
 from armbroker.certificates import Wanted, make
+from tests.links import PATIENCE_S
 from tests.mosquitto import PLANT, ROOT, Mosquitto, write_acl
 
 CONFIG = """
@@ -45,7 +46,6 @@ model = "gen3_7dof"
 authority = "control"
 """
 USERS = ("svc", "alice", "bob", "r12")
-PATIENCE_S = 30.0
 
 
 def certify(folder: Path, users: tuple[str, ...] = USERS) -> None:

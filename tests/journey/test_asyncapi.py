@@ -225,7 +225,7 @@ console.log(JSON.stringify({
 """
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.long
 async def test_the_official_parser_takes_both(connect: ClientMaker, parser: Path, tmp_path: Path) -> None:
     monitor: Client = await connect("meta/asyncapi")
     (tmp_path / "retained.json").write_bytes((await monitor.take_topic("meta/asyncapi")).payload)

@@ -9,7 +9,8 @@ import pytest
 
 from armbroker import NoReplyError
 from armbroker.cli.exits import Exit
-from tests.journey.certified import PATIENCE_S, CertifiedPlant, certify, online
+from tests.journey.certified import CertifiedPlant, certify, online
+from tests.links import PATIENCE_S
 
 
 @pytest.fixture

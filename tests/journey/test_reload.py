@@ -89,7 +89,6 @@ async def reload_again_and_again(process: ServiceProcess, load: Load) -> None:
         await load.go_on()
 
 
-@pytest.mark.timeout(120)
 async def test_arms_under_load_notice_nothing_of_a_reload(process: ServiceProcess) -> None:
     process.start()
     async with AsyncExitStack() as stack:
@@ -133,7 +132,6 @@ authority = "control"
 """
 
 
-@pytest.mark.timeout(120)
 async def test_an_arm_that_speaks_mqtt_comes_is_opened_anew_and_goes(
     process: ServiceProcess, mosquitto: Mosquitto, tmp_path: Path
 ) -> None:

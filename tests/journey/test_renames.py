@@ -35,7 +35,6 @@ def rename(process: ServiceProcess, old: str, new: str) -> None:
     process.config.write_text(text.replace(f'id = "{old}"\n', f'id = "{new}"\nwas = "{old}"\n'))
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("by", ["restart", "kill", "reload"])
 async def test_what_was_set_binds_under_the_new_name(process: ServiceProcess, by: str) -> None:
     process.start()
@@ -76,7 +75,6 @@ async def test_what_was_set_binds_under_the_new_name(process: ServiceProcess, by
     assert process.log.count('"event": "arm_renamed"') == 1
 
 
-@pytest.mark.timeout(120)
 async def test_a_name_of_another_arm_is_refused_at_a_reload_and_at_a_start(process: ServiceProcess) -> None:
     process.start()
     async with Client(process.port, process.root, "ann", "ann") as client:

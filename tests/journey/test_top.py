@@ -46,7 +46,6 @@ def command(server: Mosquitto) -> tuple[str, ...]:
     return (sys.executable, "-m", "armbroker", "top", "--mqtt", server.url, "--root", "top")
 
 
-@pytest.mark.timeout(120)
 async def test_the_terminal_shows_what_happens(server: Mosquitto, start_fleet: Callable[[int], ServiceProcess]) -> None:
     service = start_fleet(60)
     async with Client(server.port, service.root, "ann", "ann") as ann, Terminal(command(server), 150, 60) as top:
@@ -89,7 +88,6 @@ async def test_the_terminal_shows_what_happens(server: Mosquitto, start_fleet: C
         assert not [levels for levels in topics if levels[1] == "cli"], "it asks nothing"
 
 
-@pytest.mark.timeout(120)
 async def test_a_lost_connection_is_shown(server: Mosquitto, start_fleet: Callable[[int], ServiceProcess]) -> None:
     service = start_fleet(2)
     async with Terminal(command(server)) as top:
@@ -106,7 +104,6 @@ async def test_a_lost_connection_is_shown(server: Mosquitto, start_fleet: Callab
         assert top.sent.count(BACK) == 1
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("plain", [True, False], ids=["NO_COLOR", "colour"])
 async def test_no_color(server: Mosquitto, start_fleet: Callable[[int], ServiceProcess], *, plain: bool) -> None:
     start_fleet(2)

@@ -51,7 +51,6 @@ def is_event(seq: int) -> Callable[[dict[str, Any]], bool]:
     return lambda told: told["type"] == "event" and told["event"]["seq"] == seq
 
 
-@pytest.mark.timeout(120)
 async def test_what_was_missed_while_the_server_was_gone_is_fetched(server: Mosquitto, tmp_path: Path) -> None:
     service = ServiceProcess(server, tmp_path, "watched", ("r1",)).start()
     command = (sys.executable, "-m", "armbroker", "watch", "r1", "--json", "--mqtt", server.url, "--root", "watched")

@@ -8,9 +8,8 @@ from typing import Any
 
 from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
+from tests.links import PATIENCE_S
 from tests.mosquitto import ROOT
-
-PATIENCE_S = 30.0
 
 
 async def watched(service: RunningService, count: int, *arguments: str) -> list[dict[str, Any]]:

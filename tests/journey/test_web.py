@@ -112,7 +112,6 @@ def asked_by_the_page(monitor: Client) -> set[str]:
     return {levels[-1] for levels in topics if levels[1] == "cli"}
 
 
-@pytest.mark.timeout(120)
 async def test_the_detail_shows_what_happens_and_only_reads(
     chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet
 ) -> None:
@@ -172,7 +171,6 @@ async def test_the_detail_shows_what_happens_and_only_reads(
     assert await service.stop() == 0
 
 
-@pytest.mark.timeout(120)
 async def test_the_table_is_used_by_keyboard(chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet) -> None:
     service = start_fleet(ROOT, 6)
     async with (
@@ -210,7 +208,6 @@ async def test_the_table_is_used_by_keyboard(chromium: Chromium, mosquitto: Mosq
         assert asked_by_the_page(ann) == set()
 
 
-@pytest.mark.timeout(120)
 async def test_groups_and_plans_are_shown_beside_the_arms(
     chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet
 ) -> None:
@@ -256,7 +253,6 @@ async def shown_after_ms(page: Page, client: Client, arm: str) -> float:
     return float(await page.eval("globalThis.seen")) - parse_time(event.document["at"]) / 1000
 
 
-@pytest.mark.timeout(180)
 async def test_a_thousand_arms(
     chromium: Chromium,
     mosquitto: Mosquitto,
@@ -292,7 +288,6 @@ async def test_a_thousand_arms(
     service.kill()
 
 
-@pytest.mark.timeout(120)
 async def test_an_account_that_only_reads_is_enough(
     chromium: Chromium,
     tmp_path: Path,
@@ -334,7 +329,6 @@ def start_fleet_with(start_fleet: StartFleet, server: Mosquitto, login: str) -> 
     return service.start()
 
 
-@pytest.mark.timeout(120)
 async def test_what_is_old_is_shown_as_old(
     chromium: Chromium, start_mosquitto: Callable[[str], Mosquitto], start_fleet: StartFleet
 ) -> None:
@@ -357,7 +351,6 @@ async def test_what_is_old_is_shown_as_old(
     service.kill()
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_it_is_legible_in_light_and_dark(
     chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet, scheme: str

@@ -33,7 +33,7 @@ PACKAGES: dict[str, Package] = {
 MOST_REFUSED = 0.03
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.long
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_file_is_read_or_refused_with_its_reason_and_nothing_changes(
     package: str, tmp_path: Path, record_property: Callable[[str, object], None]

@@ -15,7 +15,7 @@ from armbroker.demo.server import Plan, iotcore_plan, plan
 from armbroker.demo.stage import Stage, expect
 from armbroker.demo.story import STORY, Step
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.long
 
 DEMO = [sys.executable, "-m", "armbroker", "demo"]
 IOTCORE_SCRIPT = """

@@ -292,7 +292,8 @@ def test_what_is_too_old_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.Mo
     async def scenario(plant: Plant) -> None:
         for arm in ("r20", "r20", "r11"):
             await plant.call(arm, SET, twist(0.1), user="bob")
-            await plant.turn(10 * 86_400)
+            await plant.turn(60)
+        monkeypatch.setattr(fleet_history, "OPEN_US", 30_000_000)
         monkeypatch.setattr(fleet_history, "SPAN", 1)
         monkeypatch.setattr(fleet_history, "LOOKED_MOST", 3)
         newest = (await plant.call("r11", "GetHistory"))["result"]["changes"][0]["at"]

@@ -81,7 +81,7 @@ def killed_after(directory: Path, lines: int) -> dict[str, set[int]]:
     return told
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.long
 def test_what_was_told_survives_kill_9(tmp_path: Path) -> None:
     chance = random.Random(SEED)  # noqa: S311 - trials that can be repeated
     for _ in range(6):

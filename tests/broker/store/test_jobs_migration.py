@@ -60,7 +60,7 @@ def test_all_that_it_told_is_told(data: Path, told: dict[str, Any]) -> None:
     for full_id, row in told["requests"].items():
         found = store.find(*full_id.split("/"))
         assert found is not None
-        assert plain(found, "n", "arm") == {name: value for name, value in row.items() if name != "arm"}
+        assert plain(found, "n", "arm", "key") == {name: value for name, value in row.items() if name != "arm"}
     assert [plain(change, "n", "terms") for change in loaded.open_changes] == told["open"]
     assert [f"{row.user}/{row.conn}/{row.id}" for row in loaded.open_requests] == [
         change["request_id"] for change in told["open"]

@@ -64,7 +64,7 @@ def wheel(tmp_path: Path) -> Path:
     return make_wheel(tmp_path, "kortex_api", "2.6.0.post3", files, "protobuf (==3.5.1)", "deprecated (==1.2.7)")
 
 
-@pytest.mark.timeout(300)  # pip takes its time on a busy machine
+@pytest.mark.long
 def test_the_environment_is_built_checked_and_replaced_as_a_whole(tmp_path: Path, shelf: Path, wheel: Path) -> None:
     target = tmp_path / "deep" / "env"
     installed = install(wheel, target, pip_options=(*OFFLINE, str(shelf)))

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.kortex_real
 NEEDED = ("KORTEX_WHEEL", "KORTEX_ARM", "KORTEX_USER", "KORTEX_PASSWORD")
 
 
-@pytest.mark.timeout(300)
 async def test_a_real_arm_is_described_and_read(tmp_path: Path) -> None:
     if missing := [name for name in NEEDED if not os.environ.get(name)]:
         pytest.skip(f"no real arm: {', '.join(missing)} not set; see {Path(__file__).name}")

@@ -36,7 +36,7 @@ class Shell:
             sys.executable, "-m", "armbroker", *command, stdout=PIPE, stderr=PIPE, cwd=self.folder,
             env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(self.folder)},
         )  # fmt: skip
-        out, err = await asyncio.wait_for(process.communicate(), 60)
+        out, err = await process.communicate()
         return Ended(process.returncode or 0, out.decode(), err.decode())
 
 

@@ -223,7 +223,6 @@ def process(mosquitto: Mosquitto, tmp_path: Path) -> Iterator[ServiceProcess]:
     one.kill()
 
 
-@pytest.mark.timeout(120)
 async def test_sighup_reads_the_rules_again_whole_or_not_at_all(process: ServiceProcess) -> None:
     rules = process.config.with_name("policy.toml")
     rules.write_text(RULES, encoding="utf-8")
