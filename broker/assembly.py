@@ -281,7 +281,7 @@ def acceptance_of(
         acks=acks, ledger=ledger, replies=replies, settler=settler, quarantine=quarantine, denials=access.denials,
         orders=orders, notices=ledger.notices, sessions=sessions, settings=settings, topics=topics, decision=decision,
         fleet_events=fleet_events, plans=plans,
-        questions=FleetQuestions(sessions, ledger.store, comparisons, recipes.shelf, tasks),
+        questions=FleetQuestions(sessions, ledger.store, comparisons, recipes.shelf, tasks, ledger.outbox.page_room),
     )  # fmt: skip
     turnstile = Turnstile(
         intake=intake, ledger=ledger, acceptor=acceptor, acks=acks, replies=replies, quarantine=quarantine,

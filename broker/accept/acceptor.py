@@ -17,6 +17,7 @@ from broker.accept.fan_out import FanOut
 from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.group_requests import GroupRequests, asked_of
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
+from broker.accept.long_reads import Query
 from broker.accept.options import EXTEND, check_options
 from broker.accept.orders import Orders
 from broker.accept.quarantine import Quarantine
@@ -81,7 +82,7 @@ class Acceptor:
         settings: Settings,
         topics: Topics,
     ) -> None:
-        self._acks = acks
+        self._acks, self._topics = acks, topics
         self._ledger, self._replies, self._settler = ledger, replies, settler
         self._orders, self._notices, self._quarantine = orders, notices, quarantine
         self._known_ids = KnownIds(ledger.store)
@@ -91,7 +92,6 @@ class Acceptor:
         self._plans, self._fan_out = plans, FanOut(plans, settings, topics)
         self.groups = GroupRequests(ledger.store.reserve, settings)
         self.follow(settings)
-        self._topics = topics
         self._open: deque[list[Arrival]] = deque()
         """Decided, but not committed yet; by the batch that they wait for, oldest first."""
         self._batch: Batch | None = None
@@ -245,7 +245,10 @@ class Acceptor:
             self._settler.policing.check_fleet(rpc, request, asked_of(arrival, rpc, group))
         outcome = rpc.decide(stream.state, request)
         if isinstance(outcome, FindQuery | FleetHistoryQuery | DiffQuery):
-            self.questions.ask(group, request, outcome, partial(self._told, arrival))
+            self.questions.ask(group, request, outcome, partial(self._told, arrival, stream))
+            return True
+        if isinstance(outcome, Query):
+            self.questions.reads.ask(arrival.topic.user, stream.arm, outcome, partial(self._told, arrival, stream))
             return True
         if isinstance(outcome, RolloutOrder):
             row = None if arrival.envelope.dry_run else self._request_row(arrival)
@@ -257,12 +260,12 @@ class Acceptor:
         self._done(arrival, stream, self._orders.of_fleet(stream, rpc, request, outcome))
         return True
 
-    def _told(self, arrival: Arrival, found: Answer | BrokerError) -> None:
-        """A question about many arms has its answer."""
+    def _told(self, arrival: Arrival, stream: Stream, found: Answer | BrokerError) -> None:
+        """A question that is answered piece by piece has its answer."""
         if isinstance(found, BrokerError):
             self._give(arrival, self._refusal(arrival, found))
         else:
-            self._answer(arrival, self._fleet_events.stream, found)
+            self._answer(arrival, stream, found)
 
     def _repeated(self, arrival: Arrival) -> bool:
         """Whether the id is known; then its outcome is given again, or will be.
@@ -358,8 +361,10 @@ class Acceptor:
         self._note(arrival, decision=answer.stage.value)
 
     def _order(self, arrival: Arrival, session: ArmSession, request: Request, outcome: Outcome) -> None:
-        """Handles, queries and faults: carried out by the shell, then answered."""
-        self._done(arrival, session, self._orders.carry_out(session, request, outcome))
+        if isinstance(outcome, Query):
+            self.questions.reads.ask(arrival.topic.user, session.arm, outcome, partial(self._told, arrival, session))
+        else:
+            self._done(arrival, session, self._orders.carry_out(session, request, outcome))
 
     def _done(self, arrival: Arrival, session: Stream, answer: Answer) -> None:
         """Answer what was carried out; what changed something is remembered."""

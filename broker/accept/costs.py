@@ -22,11 +22,13 @@ PAGES: Mapping[str, int] = {
 """The methods that are answered with a page, and rows of one unless told."""
 PAGE_COST = 1.0 + EVENTS_MOST / PAGE_ROWS
 """What a page costs until its size is known."""
+LIKELY: Mapping[str, float] = {**dict.fromkeys(PAGES, PAGE_COST), "Blame": 4.0, "Diff": 4.0, "Explain": 2.0}
+"""What requests that take long are taken to cost until they are decided: few of them are decided together."""
 
 
 def presumed_cost(method: str, size: int) -> float:
     """What a request of so many bytes is taken to cost before it is decoded."""
-    return min((PAGE_COST if method in PAGES else 1.0) + size // COST_BYTES, COST_MOST)
+    return min(LIKELY.get(method, 1.0) + size // COST_BYTES, COST_MOST)
 
 
 def found_cost(arrival: Arrival, spent_s: float) -> float:

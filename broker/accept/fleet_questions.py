@@ -9,6 +9,7 @@ import msgspec
 import structlog
 
 from broker.accept.comparisons import Comparisons
+from broker.accept.long_reads import LongReads
 from broker.arms.arm_session import ArmSession
 from broker.publish.contents import seen
 from broker.record.fleet_history import FleetHistory
@@ -74,6 +75,7 @@ class FleetQuestions:
         comparisons: compares one arm.
         shelf: the recipes.
         tasks: where the work on a question runs.
+        room: the bytes that the MQTT server takes of the entries of one page.
     """
 
     def __init__(
@@ -83,9 +85,12 @@ class FleetQuestions:
         comparisons: Comparisons,
         shelf: Shelf,
         tasks: asyncio.TaskGroup,
+        room: Callable[[], int],
     ) -> None:
         self._sessions, self._store, self._comparisons, self._shelf = sessions, store, comparisons, shelf
         self._tasks = tasks
+        self.reads = LongReads(store, room, tasks)
+        """Answers questions about one arm that take long."""
         self._slices = Slices(asyncio.get_running_loop(), PAUSE_MOST_S)
         self._slices.served = True
         self._running: dict[asyncio.Task[None], Give] = {}
@@ -109,6 +114,7 @@ class FleetQuestions:
 
     def close(self) -> None:
         """Answer nothing more; what is under way is refused."""
+        self.reads.close()
         for task, give in self._running.items():
             task.cancel()
             give(BrokerError("shutting_down", "the service is ending; send the same request again"))

@@ -1,23 +1,17 @@
-"""What handlers order of the shell: handles, queries, faults."""
+"""What handlers order of the shell: handles, comparisons, faults."""
 
 from collections.abc import Callable
-from typing import Any
-
-import msgspec
 
 from broker.accept.comparisons import Comparisons
 from broker.arms.arm_session import ArmSession
 from broker.arms.stream import Stream
 from broker.publish.notices import Notices
 from broker.record.administration import Administration, asked_by
-from broker.record.history_entries import history_entry
-from broker.record.item_history import history_of
 from broker.record.ledger import Ledger
 from broker.record.recipes import RecipeBook
 from broker.settle.overrides.overriding import Overriding
 from broker.settle.parking import Parking
 from broker.settle.rights.authority import Authorities
-from broker.store.errors import RowDamagedError
 from devices.adapter import ArmRefusedError, FaultyArm
 from handlers.methods.authority import checked
 from handlers.methods.recipes import put_values
@@ -31,10 +25,8 @@ from handlers.rpc.outcome import (
     DiffQuery,
     DiscardOrder,
     EndOrder,
-    EventsQuery,
     ExtendOrder,
     FaultOrder,
-    HistoryQuery,
     HoldOrder,
     OpenHandle,
     Outcome,
@@ -51,10 +43,6 @@ from schema.envelope import Author, Stage
 from schema.errors import BrokerError
 from schema.events import AdminEvent
 from schema.messages import Empty, NotificationHandle
-
-NO_BOUND = (1 << 63) - 1
-PAGE_BYTES = 60_000 - 2_000
-"""Most bytes of the events of one page: a page stays under 60 KiB with the reply around it."""
 
 
 class Orders:
@@ -109,8 +97,6 @@ class Orders:
                     session, AdminEvent.ARM_CONFIRMED, request.author, before, session.serial, asked_by(request)
                 )
                 return Answer({}, Stage.STORED)
-            case HistoryQuery() | EventsQuery():
-                return self.looked_up(session.arm, order)
             case DiffQuery() | BlameQuery():
                 return self._comparisons.answer(session, request, order)
             case FaultOrder(fault):
@@ -133,7 +119,7 @@ class Orders:
         """Do what is ordered of the fleet itself, but for a dry run, and the answer.
 
         Raises:
-            BrokerError: internal: what is asked for is damaged; why the values of an arm cannot be a recipe.
+            BrokerError: why the values of an arm cannot be a recipe.
         """
         if isinstance(order, RecipeDraft):
             values = self._comparisons.values(request, order.source, "params.from")
@@ -143,8 +129,6 @@ class Orders:
         match order:
             case Answer():
                 return order
-            case EventsQuery():
-                return self.looked_up(stream.arm, order)
             case RecipePut() | RecipeDeletion():
                 return self._recipes.carry_out(request, order)
             case _:
@@ -158,48 +142,6 @@ class Orders:
         self._overriding.extend(session, order, request.author, asked)
         until = format_time(order.until_us)
         return Answer({"overrides": [{"rev": rev, "until": until} for rev in order.revs]}, Stage.STORED)
-
-    def looked_up(self, arm: str, query: HistoryQuery | EventsQuery) -> Answer:
-        """What the store has of an arm, or of the fleet.
-
-        Raises:
-            BrokerError: internal: it is damaged.
-        """
-        try:
-            return self._history(arm, query) if isinstance(query, HistoryQuery) else self._events(arm, query)
-        except RowDamagedError as error:
-            raise BrokerError("internal", f"{error}. Restore the store from a backup.") from error
-
-    def _history(self, arm: str, query: HistoryQuery) -> Answer:
-        page = history_of(
-            self._ledger.store, arm, query.after_rev, query.before_rev or NO_BOUND, query.item, query.limit
-        )
-        return Answer(
-            {
-                "changes": [history_entry(change) for change in page.changes],
-                "more": page.more,
-                "missing": [{"first": rev, "last": rev} for rev in page.missing],
-            }
-        )
-
-    def _events(self, arm: str, query: EventsQuery) -> Answer:
-        page = self._ledger.store.events(arm, query.after_seq, query.limit, PAGE_BYTES)
-        events: list[Any] = []
-        missing = list(page.missing)
-        for row in page.events:
-            try:
-                events.append(msgspec.json.decode(row.body))
-            except msgspec.DecodeError:
-                missing.append((row.seq, row.seq))
-        return Answer(
-            {
-                "events": events,
-                "first_seq": page.first_seq,
-                "head_seq": page.head_seq,
-                "more": page.more,
-                "missing": [{"first": first, "last": last} for first, last in sorted(missing)],
-            }
-        )
 
 
 def _misbehave(session: ArmSession, fault: Fault) -> None:

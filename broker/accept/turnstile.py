@@ -8,7 +8,7 @@ from broker.accept.acceptor import Acceptor
 from broker.accept.acks import Acks, Ticket
 from broker.accept.arrival import Arrival
 from broker.accept.backlog import MOST, Backlog
-from broker.accept.costs import COST_BYTES, COST_S, PAGES, found_cost, presumed_cost
+from broker.accept.costs import COST_BYTES, COST_S, LIKELY, found_cost, presumed_cost
 from broker.accept.foresight import Foresight
 from broker.accept.intake import Intake
 from broker.accept.quarantine import STARTS, Quarantine
@@ -141,7 +141,7 @@ class Turnstile:
                 self._drop(message, ticket)
                 continue
             user, size, cost = topic.user, len(message.payload), 1.0
-            if size >= COST_BYTES or topic.method in PAGES:
+            if size >= COST_BYTES or topic.method in LIKELY:
                 cost = presumed_cost(topic.method, size)
             arrival = Arrival(message, topic, at_us, PRESUMED[message.content_type], now_s=now_s)
             arrival.ticket, arrival.cost, arrival.barred, arrival.size = ticket, cost, barred, size
@@ -250,7 +250,7 @@ class Turnstile:
             self._acceptor.accept(arrival, at_s)
             before_s, at_s = at_s, clock.monotonic()
             spent_s = at_s - before_s
-            if arrival.tightened or spent_s > arrival.cost * COST_S or arrival.topic.method in PAGES:
+            if arrival.tightened or spent_s > arrival.cost * COST_S or arrival.topic.method in LIKELY:
                 self._settle_up(arrival, spent_s, at_s)
 
     def _full(self) -> bool:
@@ -265,5 +265,5 @@ class Turnstile:
         if arrival.tightened:
             if self._rates.exempts(user, arrival.topic.conn, now_s):
                 self._rates.charge(user, -arrival.cost)
-        elif (more := found_cost(arrival, spent_s) - arrival.cost) > 0 or arrival.topic.method in PAGES:
+        elif (more := found_cost(arrival, spent_s) - arrival.cost) > 0 or arrival.topic.method in LIKELY:
             self._rates.charge(user, more)

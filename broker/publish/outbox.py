@@ -98,6 +98,10 @@ class Outbox:
         """Bytes that its payload may have."""
         return self._link.max_packet - publication.overhead()
 
+    def page_room(self) -> int:
+        """Bytes that the rows of a page may have, so that the reply with it is not shortened."""
+        return max(LEAST_ROOM, self._link.max_packet - _OVERHEAD_MOST - LEAST_ROOM)
+
     def send(self, publication: Publication) -> None:
         """Publish after everything given before."""
         self._waiting.append(publication)

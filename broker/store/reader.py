@@ -1,7 +1,7 @@
 """Queries of what is committed; only rows that agree with their hashes are answered."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Generator, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -148,13 +148,33 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
+        rows, more = self._history(arm, after_rev, before_rev, key, limit)
+        return self._page(arm, key, rows, more=more)
+
+    def history_pieces(
+        self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int, size: int
+    ) -> Iterator[HistoryPage]:
+        """As `history`, in pieces of so many rows; each but the last says that there is more.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
+        rows, more = self._history(arm, after_rev, before_rev, key, limit)
+        for first in range(0, len(rows) or 1, size):
+            last = first + size >= len(rows)
+            yield self._page(arm, key, rows[first : first + size], more=more or not last)
+
+    def _history(
+        self, arm: str, after_rev: int, before_rev: int, key: str | None, limit: int
+    ) -> tuple[list[Values], bool]:
+        """The rows of a page of the history, and whether there are more."""
         code = None if key is None else job.code_of(key)
         bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), code, limit + 1)
         rows = self._rows("job", arm, _HISTORY, bounds)
         more = len(rows) > limit
         if more:
             rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
-        return self._page(arm, key, rows, more=more)
+        return rows, more
 
     def later(self, arm: str, after_rev: int, key: str, limit: int) -> HistoryPage:
         """Changes of an item of an arm with rev > `after_rev`, oldest first.
@@ -231,10 +251,26 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
+        pieces = self.event_pieces(arm, after_seq, limit, max_bytes, limit + 1, replies=replies)
+        try:
+            while True:
+                next(pieces)
+        except StopIteration as end:
+            page: EventPage = end.value
+            return page
+
+    def event_pieces(
+        self, arm: str, after_seq: int, limit: int, max_bytes: int, size: int, *, replies: bool = False
+    ) -> Generator[None, None, EventPage]:
+        """As `events`, with a stop behind each so many rows.
+
+        Raises:
+            RowDamagedError: the file is damaged where they lie.
+        """
         events: list[EventRow] = []
         missing: list[tuple[int, int]] = []
         requests: dict[int, RequestRow] = {}
-        size = 0
+        told = 0
         more = False
         rows = self._rows("job", arm, _EVENTS, (arm, min(after_seq, _TOP), limit + 1))
         first, head = self._rows("job", arm, _ENDS, (arm,))[0]
@@ -242,8 +278,8 @@ class Reader:
         for number, (*values, seq) in enumerate(rows):
             row = job.Job(tuple(values))
             event = self._event(arm, row, seq)
-            size += 0 if event is None else len(event.body)
-            more = number == limit or bool(events and size > max_bytes)
+            told += 0 if event is None else len(event.body)
+            more = number == limit or bool(events and told > max_bytes)
             if more:
                 break
             if event is not None:
@@ -255,6 +291,8 @@ class Reader:
             if owed and (request := self._reply(row)) is not None:
                 requests[seq] = request
             looked = seq
+            if (number + 1) % size == 0:
+                yield
         if (end := looked if more else head or 0) > reached:
             missing.append((reached + 1, end))
         return EventPage(

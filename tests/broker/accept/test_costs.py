@@ -3,7 +3,17 @@
 import pytest
 
 from broker.accept.arrival import Arrival
-from broker.accept.costs import COST_BYTES, COST_MOST, COST_S, PAGE_COST, PAGE_ROWS, PAGES, found_cost, presumed_cost
+from broker.accept.costs import (
+    COST_BYTES,
+    COST_MOST,
+    COST_S,
+    LIKELY,
+    PAGE_COST,
+    PAGE_ROWS,
+    PAGES,
+    found_cost,
+    presumed_cost,
+)
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic
 from handlers.fleet.find_arms import find_arms
@@ -24,6 +34,12 @@ def test_each_method_that_reads_pages_is_one_that_costs_more() -> None:
     paged = (queries.get_history, queries.get_events, get_fleet_history, find_arms)
     reading = {name for name, row in RPC_TABLE.items() if row.decide in paged}
     assert set(PAGES) == reading
+
+
+def test_what_takes_long_is_taken_to_cost_more_until_it_is_decided() -> None:
+    assert set(PAGES) < set(LIKELY) <= set(RPC_TABLE)
+    assert presumed_cost("Blame", 100) == LIKELY["Blame"] > presumed_cost("Explain", 100) == LIKELY["Explain"] > 1
+    assert cost("Blame", {}, COST_S / 2) == 1
 
 
 def test_a_page_is_taken_for_a_whole_one_and_a_long_request_for_more_than_one() -> None:
