@@ -27,8 +27,11 @@ _large_encoder = msgspec.json.Encoder(order="deterministic")
 _GROUP_MEANS = tuple(name for name in GroupOptions.__struct_fields__ if name != "away_named")
 
 
-class Arrival(msgspec.Struct, eq=False, gc=False):
-    """What is known of a message so far; filled in the order of the checks."""
+class Arrival(msgspec.Struct, eq=False):
+    """What is known of a message so far; filled in the order of the checks.
+
+    What was wrong with it holds the frames that found it, and these hold it: only a collection of garbage frees both.
+    """
 
     message: InboundMessage
     topic: RequestTopic

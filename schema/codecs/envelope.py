@@ -2,6 +2,7 @@
 
 import enum
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -108,9 +109,9 @@ def check_only(arms: Sequence[str]) -> tuple[str, ...]:
     """
     if not 1 <= len(arms) <= ONLY_MOST:
         raise FaultError("bad_request_field", f"{len(arms)} arms are named, 1 to {ONLY_MOST} are taken")
-    if len(set(arms)) != len(arms):
-        twice = next(arm for arm in arms if arms.count(arm) > 1)
-        raise FaultError("malformed", f"{quote(twice)} stands twice")
+    (arm, times), *_ = Counter(arms).most_common(1)
+    if times > 1:
+        raise FaultError("malformed", f"{quote(arm)} stands twice")
     return tuple(arms)
 
 

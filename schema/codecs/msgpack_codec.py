@@ -51,7 +51,7 @@ def _decode(payload: bytes) -> Any:
     """
     try:
         document = msgpack.unpackb(
-            payload, raw=False, object_pairs_hook=_text_keys, ext_hook=_no_extension, strict_map_key=True, **_BOUNDS
+            payload, raw=False, object_pairs_hook=_text_keys, ext_hook=_no_extension, strict_map_key=False, **_BOUNDS
         )
     except msgpack.ExtraData as error:
         raise FaultError("malformed", f"{len(error.extra)} bytes follow the document") from None
@@ -65,7 +65,9 @@ def _find_id(payload: bytes) -> object:
     """What stands as the id of a request that breaks a rule, if it can be read all the same; else None."""
     try:
         return readable_id(
-            msgpack.unpackb(payload, raw=False, object_pairs_hook=list, ext_hook=_any_extension, **_BOUNDS)
+            msgpack.unpackb(
+                payload, raw=False, object_pairs_hook=list, ext_hook=_any_extension, strict_map_key=False, **_BOUNDS
+            )
         )
     except ValueError:
         return None

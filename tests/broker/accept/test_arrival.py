@@ -1,5 +1,7 @@
 """What makes a repeat the same request, and where replies go."""
 
+import contextlib
+import gc
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,27 @@ def test_a_reply_goes_to_the_users_own_response_topic_or_else_to_the_id() -> Non
         assert foreign.address(topics).topic == "armbroker/v1/res/u/c/1"
     assert [warning.name for warning in foreign.warnings] == ["RESPONSE_TOPIC_IGNORED"]
     assert arrival(b"{}", "WhoAmI").address(topics).topic == "armbroker/v1/res/u/c/_"
+
+
+class Payload(bytes):
+    """Bytes that tell when they are gone."""
+
+    gone = 0
+
+    def __del__(self) -> None:
+        """They are."""
+        Payload.gone += 1
+
+
+@pytest.mark.parametrize("payload", [b"x" * 70_000, b"{", request(params={"control_mode": 7})])
+def test_what_was_wrong_with_a_message_keeps_it_from_being_forgotten_only_until_garbage_is_collected(
+    payload: bytes,
+) -> None:
+    gone = Payload.gone
+    with contextlib.suppress(BrokerError):
+        arrival(Payload(payload))
+    gc.collect()
+    assert Payload.gone == gone + 1
 
 
 def test_reads_and_dry_runs_are_not_remembered() -> None:

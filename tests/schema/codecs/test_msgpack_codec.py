@@ -69,6 +69,9 @@ def test_what_is_no_request_is_malformed(payload: bytes) -> None:
         (with_limit(b"\xd4\x2a\x00"), "the payload: extension type 42 (1 bytes) is not taken"),
         (with_limit(b"\xc7\x03\x05abc"), "the payload: extension type 5 (3 bytes) is not taken"),
         (with_limit(b"\xca\x00\x00\x00\x00")[:-5] + b"\x81\xc4\x01a\x01", "the payload: a key is no string"),
+        (with_limit(b"\xca\x00\x00\x00\x00")[:-5] + b"\x81\x07\x01", "the payload: a key is no string"),
+        (with_limit(b"\xca\x00\x00\x00\x00")[:-5] + b"\x81\xc0\x01", "the payload: a key is no string"),
+        (with_limit(b"\xca\x00\x00\x00\x00")[:-5] + b"\x81\x91\x07\x01", "the payload: a key is no string"),
         (
             b"\x82\xa2id\xa37-1\xa6params\x82\xa1x\x01\xa1x\x02",
             'the payload: key "x" is given twice',

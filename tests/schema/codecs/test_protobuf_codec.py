@@ -103,6 +103,12 @@ def test_what_is_no_request_is_malformed(payload: bytes) -> None:
     assert (refusal(payload).kind, refusal(payload).request_id) == ("malformed", "")
 
 
+def test_an_arm_that_is_named_twice_is_malformed() -> None:
+    found = refusal(request(id="7-1", group=wire.Group(only=["r1", "r2", "r1"])))
+    assert (found.kind, found.request_id) == ("malformed", "7-1")
+    assert found.message == 'group.only: "r1" stands twice'
+
+
 @pytest.mark.parametrize("more", [b"\x78\x01", b"\x7b" * 50 + b"\x7c" * 50, b"\xf8\x7f\x01" * 1000, b"\x10\x01"])
 def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
     found = refusal(request(id="7-1") + more)
@@ -122,6 +128,7 @@ def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
         ({"until_ms": -1}, "until_ms: -1 ms is not between 1 and 253402300799999"),
         ({"when": 2}, "when: 2 is not 0 (now) or 1 (idle)"),
         ({"group": wire.Group(away=3)}, "group.away: 3 is not 0 (wait) or 1 (refuse) or 2 (skip)"),  # type: ignore[arg-type]
+        ({"group": wire.Group(only=["r1"] * 1001)}, "group.only: 1001 arms are named, 1 to 1000 are taken"),
         ({"group": wire.Group(parallel=257)}, "group.parallel: 257 is not between 1 and 256"),
         ({"reason": "a\nb"}, 'reason: "a\\nb" holds a control or direction-override character at 1'),
         ({"unit": "m"}, 'unit: "m" is not deg or rad'),
