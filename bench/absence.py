@@ -28,7 +28,7 @@ async def raised(plant: Plant, count: int) -> None:
     """Let an arm raise so many events."""
     for _ in range(count // GROUP):
         for _ in range(GROUP):
-            plant.service._settler.endings.raised(plant.session(), "ANGLE_UNIT_CHANGED", "")  # noqa: SLF001 - from within
+            plant.service._settler.endings.record_raised(plant.session(), "ANGLE_UNIT_CHANGED", "")  # noqa: SLF001 - from within
         await plant.committed()
 
 

@@ -151,7 +151,7 @@ def reconciler_of(
     known: Iterable[ArmRow],
 ) -> Reconciler:
     """What reaches arms, and what settling needs of it; `known` are the arms of the store."""
-    fences.raised = announcer.service
+    fences.on_raised = announcer.service
     adoption = Adoption(ledger, ledger.documents, settler.parking, fences, announcer.factsheet)
     adoption.serials.update((row.serial, row.arm) for row in known if row.serial)
     reconciler = Reconciler(
@@ -159,8 +159,8 @@ def reconciler_of(
         loop=asyncio.get_running_loop(), release=release, adoption=adoption, idle=settler.idle,
     )  # fmt: skip
     settler.idle.read = partial(reconciler.contact_soon, why="changes wait until it is idle", connect=False)
-    settler.exchange.reach, settler.exchange.lost = reconciler.reach, reconciler.lost
-    settler.endings.describe, settler.overriding.released = announcer.factsheet, release
+    settler.exchange.reach, settler.exchange.on_lost = reconciler.reach, reconciler.lose
+    settler.endings.describe, settler.overriding.release = announcer.factsheet, release
     return reconciler
 
 

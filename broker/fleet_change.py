@@ -133,7 +133,7 @@ class FleetChange:
             else:
                 session.take_out(job)
                 text = f"{session.arm} was taken out of the settings. {NOTHING_CHANGED}"
-                parts.settler.endings.failed(session, job, BrokerError("unknown_arm", text), "discarded", None)
+                parts.settler.endings.fail(session, job, BrokerError("unknown_arm", text), "discarded", None)
         session.state.online = session.state.ready = session.met = False
         session.state.activity = Activity.UNKNOWN
         self._removed[session.arm] = session
@@ -147,9 +147,9 @@ class FleetChange:
         name = session.arm
         await self._rest(session)
         await self._parts.fleet.shut(session)
-        if not self._opened(name, lambda: self._parts.fleet.reopen(session, after[name])):
+        if not self._try_open(name, lambda: self._parts.fleet.reopen(session, after[name])):
             after[name] = before[name]
-            self._opened(name, lambda: self._parts.fleet.reopen(session, after[name]))
+            self._try_open(name, lambda: self._parts.fleet.reopen(session, after[name]))
         self._begin(session)
 
     def _add(self, after: dict[str, ArmSettings], name: str) -> None:
@@ -157,14 +157,14 @@ class FleetChange:
         session = self._removed.get(name)
         if session is not None:
             known = session
-            if self._opened(name, lambda: parts.fleet.reopen(known, arm)):
+            if self._try_open(name, lambda: parts.fleet.reopen(known, arm)):
                 del self._removed[name]
                 parts.settler.take_back(session)
                 self._sessions[name] = session
                 parts.settler.overriding.begin(session)
                 self._begin(session)
                 return
-        elif self._opened(name, lambda: self._sessions.update({name: parts.fleet.open(arm)})):
+        elif self._try_open(name, lambda: self._sessions.update({name: parts.fleet.open(arm)})):
             session = self._sessions[name]
             alone = {name: session}
             recovery.restore(alone, parts.loaded, parts.damages)
@@ -177,7 +177,7 @@ class FleetChange:
             return
         del after[name]
 
-    def _opened(self, name: str, opening: Callable[[], None]) -> bool:
+    def _try_open(self, name: str, opening: Callable[[], None]) -> bool:
         """Whether an arm could be opened."""
         try:
             opening()
@@ -189,7 +189,7 @@ class FleetChange:
     async def _rest(self, session: ArmSession) -> None:
         """Let the queue of an arm stand; the change that is with it ends first, or is read back before it is sent."""
         left = await self._parts.queues.rest(session, REST_S)
-        if isinstance(left, ChangeJob) and session.begun(left):
+        if isinstance(left, ChangeJob) and session.has_begun(left):
             left.state = State.RESUMED
         for job in [job for job in session.jobs if not isinstance(job, ChangeJob)]:
             session.jobs.remove(job)

@@ -249,7 +249,7 @@ def requeue(
         _put_back(session, job, row, settler)
         if row.starts >= STARTS and _gives_up(job, row, reads):
             unread = ", and nobody could read whether the arm took it" if job.state is State.RESUMED else ""
-            settler.endings.failed(session, job, BrokerError("quarantined", job.why + unread), "refused", None)
+            settler.endings.fail(session, job, BrokerError("quarantined", job.why + unread), "refused", None)
             continue
         if row.state == State.HELD:
             settler.parking.restore(session, job)
@@ -260,7 +260,7 @@ def requeue(
 
 def _put_back(session: ArmSession, job: ChangeJob, row: ChangeRow, settler: Settler) -> None:
     """What a change asks for counts again."""
-    settler.overriding.found(job)
+    settler.overriding.restore(job)
     _know_setters(session, job, row.before)
     _desire_again(session, job)
     session.count_in(job)

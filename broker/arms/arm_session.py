@@ -218,7 +218,7 @@ class ArmSession:
         elif self.busy_with is not job:
             self.jobs.remove(job)
 
-    def begun(self, job: ChangeJob) -> bool:
+    def has_begun(self, job: ChangeJob) -> bool:
         """Whether the command of a change that was given up may have been sent."""
         return job.state in SENT and job.current.state in SENT and not job.unchanged
 

@@ -26,13 +26,13 @@ class Newest:
     def begin(self, plan_n: int, place: int) -> None:
         """A plan is live; its rows count as accepted at its place."""
         self._places[plan_n] = place
-        self._settler.accepted = self.accepted
+        self._settler.on_accepted = self.note
 
     def end(self, plan_n: int) -> None:
         """A plan is live no longer."""
         self._places.pop(plan_n, None)
         if not self._places:
-            self._settler.accepted = None
+            self._settler.on_accepted = None
             self._found.clear()
 
     @property
@@ -40,8 +40,8 @@ class Newest:
         """The place of the oldest live plan; None: there is none."""
         return min(self._places.values(), default=None)
 
-    def accepted(self, session: ArmSession, job: ChangeJob) -> None:
-        """A change was accepted."""
+    def note(self, session: ArmSession, job: ChangeJob) -> None:
+        """Remember that a change was accepted."""
         if job.author.user == SERVICE or job.unchanged:
             return
         plan_n = 0 if job.terms is None else job.terms.plan

@@ -29,17 +29,17 @@ class Deadlines:
         if job.state is State.SETTLED:
             return
         if job.replied is None and not job.waits_turn:
-            job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
+            job.timers.append(self._timers.put(REPLY_WITHIN_S, self.answer_overdue, session, job))
         if job.expires:
             wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
             job.timers.append(self._timers.put(wait_s, self._expire, session, job))
 
     def promise(self, session: ArmSession, job: ChangeJob) -> None:
         """Promise a reply within 10 s for what waited for its turn, which is now."""
-        job.timers.append(self._timers.put(REPLY_WITHIN_S, self.overdue, session, job))
+        job.timers.append(self._timers.put(REPLY_WITHIN_S, self.answer_overdue, session, job))
 
-    def overdue(self, session: ArmSession, job: ChangeJob) -> None:
-        """10 s after commit 1 the reply says how far it got."""
+    def answer_overdue(self, session: ArmSession, job: ChangeJob) -> None:
+        """Say how far it got, 10 s after commit 1."""
         if job.state is State.SETTLED or not job.awaited:
             return
         if session.may_be_with_arm(job):
@@ -55,5 +55,5 @@ class Deadlines:
         """The time to live is over: a change that has not begun ends, wherever it waits."""
         if job.state is State.SETTLED or session.may_be_with_arm(job):
             return
-        self._endings.failed(session, job, expired(session), "expired", None)
+        self._endings.fail(session, job, expired(session), "expired", None)
         session.take_out(job)

@@ -70,8 +70,8 @@ class Endings:
             state.mode_seen_at_us = state.read_at_us
             self.on_mode(session)
 
-    def took_effect(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
-        """The arm holds the value, rounded or clamped at most."""
+    def record_applied(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
+        """End a change whose value the arm has, rounded or clamped at most."""
         state, slot = session.state, job.slot
         before = state.reported.get(slot)
         self.observe(session, slot, read)
@@ -91,10 +91,10 @@ class Endings:
             until_us=terms.until_us, change=event_change(slot, before, read), request_id=job.request_id,
             trace=job.trace, reason=job.reason, mode=mode_of(read), of=job,
         )  # fmt: skip
-        self.settled(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
+        self.settle(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
         told: tuple[Warned, ...] = ()
         if state.overrides is not None or terms.until_us:
-            told = self.took_place(session, job, slot, job.wanted or read, before)
+            told = self.take_place(session, job, slot, job.wanted or read, before)
         reply = self._replies.change_reply(
             session,
             job,
@@ -107,25 +107,25 @@ class Endings:
         )
         self._replies.deliver(session, job, reply, settled=True)
 
-    def took_place(
+    def take_place(
         self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
     ) -> tuple[Warned, ...]:
         """Let what took effect count for the overrides of its slot, as one of them or as their end."""
         if session.state.overrides is None and (job.terms is None or not job.terms.until_us):
             return ()
-        return self._overriding.took_effect(session, job, slot, value, before)
+        return self._overriding.take_place(session, job, slot, value, before)
 
-    def returned(self, session: ArmSession, job: BatchJob) -> None:
-        """A return of several slots has its end: what took no effect may be owed on."""
+    def end_return(self, session: ArmSession, job: BatchJob) -> None:
+        """End a return of several slots; what took no effect may be owed on."""
         missed = [step.slot for step in job.steps if step.outcome not in CHANGED]
-        self._overriding.returns.ended(session, missed, job.cause)
+        self._overriding.returns.retry_missed(session, missed, job.cause)
 
-    def undone(self, session: ArmSession, job: ChangeJob, slot: Slot) -> None:
-        """What an override gave a slot was written back: it leaves the slot."""
-        self._overriding.undone(session, job.rev, slot)
+    def withdraw(self, session: ArmSession, job: ChangeJob, slot: Slot) -> None:
+        """Take an override out of a slot in which what it gave was written back."""
+        self._overriding.withdraw(session, job.rev, slot)
 
-    def failed(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
-        """The change did not become what was asked; what was reported is desired again."""
+    def fail(self, session: ArmSession, job: ChangeJob, error: BrokerError, cause: str, read: Message | None) -> None:
+        """End a change that did not become what was asked; what was reported is desired again."""
         if isinstance(job, BatchJob):
             self._give_up_rest(session, job, error, cause)
             return
@@ -153,10 +153,10 @@ class Endings:
             reason=error.message,
             of=job,
         )
-        self.settled(session, job, cause, event.seq)
+        self.settle(session, job, cause, event.seq)
         if job.back:
-            self._overriding.returns.failed(session, slot)
-            self._overriding.returns.ended(session, (slot,), cause)
+            self._overriding.returns.fail(session, slot)
+            self._overriding.returns.retry_missed(session, (slot,), cause)
         reply = self._replies.change_reply(
             session, job, ok=False, stage=Stage.REFUSED, final=True, seq=event.seq, error=error
         )
@@ -182,9 +182,9 @@ class Endings:
             session.reverts += 1
         self.close(session, step, outcome)
         if job.back:
-            returns.failed(session, slot)
+            returns.fail(session, slot)
         job.failed = job.failed or outcome in FAILURES
-        self.changed(session, slot)
+        self.tell_changed(session, slot)
         if outcome != TAKEN:
             self._rebase_newer(session, step)
 
@@ -195,7 +195,7 @@ class Endings:
         if step.slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
             self._ledger.put_slot(session, step.slot)
         if step.slot == PARAMETERS_SLOT:
-            self.changed(session, step.slot)
+            self.tell_changed(session, step.slot)
 
     def read_after_all(self, session: ArmSession, slot: Slot, read: Message) -> None:
         """What was read where a change took no effect: what is new there is of another writer."""
@@ -203,10 +203,10 @@ class Endings:
         if slot in state.reported and equal(slot[0], read, state.reported[slot], state.resolution_rad):
             self.observe(session, slot, read)
         else:
-            self.foreign(session, slot, read, "")
+            self.record_foreign(session, slot, read, "")
 
-    def foreign(self, session: ArmSession, slot: Slot, read: Message, connection: str) -> None:
-        """Another writer changed a slot: it is reported, what is desired stays."""
+    def record_foreign(self, session: ArmSession, slot: Slot, read: Message, connection: str) -> None:
+        """Report what another writer changed; what is desired stays."""
         state = session.state
         before = state.reported[slot]
         by = Author(FOREIGN_USER, connection, proven=False)
@@ -230,11 +230,11 @@ class Endings:
             number=number,
         )
         self._ledger.log_revision(session, slot, before, by, "", "foreign", event, number)
-        self.changed(session, slot)
+        self.tell_changed(session, slot)
         self.on_foreign(session)
 
-    def raised(self, session: ArmSession, name: str, connection: str) -> None:
-        """The arm raised an event that carries no value of ours."""
+    def record_raised(self, session: ArmSession, name: str, connection: str) -> None:
+        """Pass on an event of the arm that carries no value of ours."""
         by = Author(FOREIGN_USER, connection, proven=False)
         self._ledger.emit(
             session, name, cause="foreign", stage=Stage.APPLIED.value, by=by, rev=session.state.rev, change=None
@@ -249,7 +249,7 @@ class Endings:
         )
         self._ledger.store.flush_soon()
 
-    def changed(self, session: ArmSession, slot: Slot) -> None:
+    def tell_changed(self, session: ArmSession, slot: Slot) -> None:
         """Publish the documents that a settled slot shows in, and commit."""
         self._documents.mark(session, "config", "reported")
         if slot[0] == MODE_KEY:
@@ -258,11 +258,11 @@ class Endings:
             self._ledger.after_commit(partial(self.describe, session))
         self._ledger.store.flush_soon()
 
-    def settled(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+    def settle(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
         """Close the books of a change."""
         state, slot = session.state, job.slot
         if job.terms is not None and job.terms.until_us:
-            self._overriding.settled()
+            self._overriding.unclaim()
         job.state = job.current.state = State.SETTLED
         for timer in job.timers:
             self._timers.drop(timer)
@@ -279,7 +279,7 @@ class Endings:
             slot=slot,
             decision=outcome,
         )
-        self.changed(session, slot)
+        self.tell_changed(session, slot)
 
     def _return_desired(self, session: ArmSession, job: ChangeJob) -> None:
         """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again, anew."""

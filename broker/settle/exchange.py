@@ -33,7 +33,7 @@ class Exchange:
         self._monotonic = monotonic
         self.reach: Reach | None = None
         """How to reach an arm again while its queue stands; set by the composition root."""
-        self.lost: Callable[[ArmSession], None] = lambda _: None
+        self.on_lost: Callable[[ArmSession], None] = lambda _: None
         """What to do when an arm is not there that should be; set by the composition root."""
 
     async def write(self, session: ArmSession, job: ChangeJob) -> Message | None:
@@ -51,7 +51,7 @@ class Exchange:
             self._documents.mark(session, "config")
             return None
         except ArmAwayError:
-            self.lost(session)
+            self.on_lost(session)
             raise
         finally:
             session.with_arm = False
@@ -71,7 +71,7 @@ class Exchange:
             self._documents.mark(session, "config")
             return None
         except ArmAwayError:
-            self.lost(session)
+            self.on_lost(session)
             raise
         finally:
             session.busy_with = None

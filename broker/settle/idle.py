@@ -84,13 +84,13 @@ class IdleWatch:
         rest = self._rests.get(session.arm)
         return rest is not None and rest.read and not unrest(session.state)
 
-    def was_read(self, session: ArmSession) -> None:
-        """An arm was read whole."""
+    def note_read(self, session: ArmSession) -> None:
+        """Know that an arm was read whole."""
         if (rest := self._rests.get(session.arm)) is not None:
             rest.read = rest.long
 
-    def released(self, session: ArmSession) -> None:
-        """What may go was let go; what may go by now, and was not read for, waits for another reading."""
+    def note_released(self, session: ArmSession) -> None:
+        """Know that what may go was let go; what may go by now, and was not read for, waits for another reading."""
         if (rest := self._rests.get(session.arm)) is not None:
             rest.read = False
             self._look(session, rest)

@@ -37,7 +37,7 @@ def end_overtaken(session: ArmSession, job: ChangeJob, newer: ChangeJob, endings
     if job.wanted is not None:
         newer.overtaken.append((job.wanted, job.setter))
     text = f"a newer change of {job.slot[0]}, revision {newer.rev}, was sent before this one was read back"
-    endings.failed(session, job, BrokerError("overwritten", text), SUPERSEDED, None)
+    endings.fail(session, job, BrokerError("overwritten", text), SUPERSEDED, None)
 
 
 def take_over(session: ArmSession, job: ChangeJob, read: Message, endings: Endings) -> None:

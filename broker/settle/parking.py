@@ -81,13 +81,13 @@ class Parking:
         """A change that an earlier run held stays held."""
         self.place(session, job, Park("it was held before the service restarted", (), held=True))
 
-    def barred(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Whether a change cannot begin; then it is parked or ended, and the caller takes it out of the queue."""
+    def set_aside(self, session: ArmSession, job: ChangeJob) -> bool:
+        """Park or end a change that cannot begin now; whether that was so: the caller takes it out of the queue."""
         obstacle = self._obstacles.of(session, job)
         if isinstance(obstacle, Park):
             self.park(session, job, obstacle)
         elif obstacle is not None:
-            self._endings.failed(session, job, obstacle.error, obstacle.cause, None)
+            self._endings.fail(session, job, obstacle.error, obstacle.cause, None)
         return obstacle is not None
 
     def stop_waiting(self, session: ArmSession) -> None:
@@ -96,7 +96,7 @@ class Parking:
         for job in session.waiting():
             if not isinstance(job, ChangeJob) or job.state is State.SETTLED or session.may_be_with_arm(job):
                 continue
-            if not self._obstacles.free(session, job) and self.barred(session, job):
+            if not self._obstacles.free(session, job) and self.set_aside(session, job):
                 session.jobs.remove(job)
 
     def _explain(self, session: ArmSession) -> None:
@@ -128,7 +128,7 @@ class Parking:
         if not isinstance(job, BatchJob) or not isinstance(part, StepJob):
             if job.state in WAITING:
                 session.take_out(job)
-            self._endings.failed(session, job, error, SUPERSEDED, None)
+            self._endings.fail(session, job, error, SUPERSEDED, None)
             return
         self._endings.give_up(session, job, part, error, why)
         if job.open:
@@ -159,7 +159,7 @@ class Parking:
         for job in [one for one in session.parked if rev in (ALL, one.rev)]:
             parts = [part for part in job.parts if not self._obstacles.goes_first(session, part)]
             if len(parts) == len(job.parts):
-                self.discarded(session, job, who)
+                self.discard_one(session, job, who)
                 continue
             for part in parts:
                 self._leave_out(session, job, part, _discarded(who), HELD)
@@ -178,10 +178,10 @@ class Parking:
         if job.state is State.SETTLED and job in session.jobs:
             session.take_out(job)
 
-    def discarded(self, session: ArmSession, job: ChangeJob, who: str) -> None:
+    def discard_one(self, session: ArmSession, job: ChangeJob, who: str) -> None:
         """End one change because somebody said so."""
         session.take_out(job)
-        self._endings.failed(session, job, _discarded(who), DISCARDED, None)
+        self._endings.fail(session, job, _discarded(who), DISCARDED, None)
 
     # ------------------------------------------------------------------ on
 
@@ -212,7 +212,7 @@ class Parking:
             self._go_on(session, job, first=True)
         for job in looser:
             self._go_on(session, job)
-        self.idle.released(session)
+        self.idle.note_released(session)
         if waiting:
             self._queues.kick(session)
 

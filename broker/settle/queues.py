@@ -160,7 +160,7 @@ class Queues:
         for session in list(self._busy.values()):
             if not _has_changes(session):
                 task = self._running[session.arm]
-                task.add_done_callback(partial(self._over, session))  # one that never began does not tell its end
+                task.add_done_callback(partial(self._end_run, session))  # one that never began does not tell its end
                 task.cancel()
 
     def cancel(self) -> None:
@@ -171,7 +171,7 @@ class Queues:
 
     def _fail(self, error: Exception) -> None:
         """What had its turn failed: nobody knows what of it counts, and the run ends."""
-        self._tasks.create_task(_raised(error), name="a turn that failed")
+        self._tasks.create_task(_raise(error), name="a turn that failed")
 
     async def _run(self, session: ArmSession, worker: Worker) -> None:
         try:
@@ -183,9 +183,9 @@ class Queues:
                 await _do(session, job, worker)
                 session.jobs.remove(job)
         finally:
-            self._over(session)
+            self._end_run(session)
 
-    def _over(self, session: ArmSession, task: asyncio.Task[None] | None = None) -> None:
+    def _end_run(self, session: ArmSession, task: asyncio.Task[None] | None = None) -> None:
         """The queue of an arm runs no longer; `task` is given where that may have been said before."""
         if task is not None and self._running.get(session.arm) is not task:
             return
@@ -204,7 +204,7 @@ class Queues:
             session.running = True
 
 
-async def _raised(error: Exception) -> None:
+async def _raise(error: Exception) -> None:
     raise error
 
 

@@ -55,7 +55,7 @@ class Resumed:
         take_over(session, job, read, self._endings)
         ending = self._exchange.ending(session, job, job.wanted, read)
         if ending is Ending.REFUSED and job.why:
-            self._endings.failed(session, job, BrokerError("quarantined", job.why), "refused", read)
+            self._endings.fail(session, job, BrokerError("quarantined", job.why), "refused", read)
             return False
         if ending is Ending.REFUSED and not self._obstacles.free(session, job):
             return self._begin_anew(session, job)
@@ -81,6 +81,6 @@ class Resumed:
         """A command that the arm does not have: the change is decided again; whether it may begin."""
         job.state, job.epoch, job.cmd_seq = State.ACCEPTED, 0, 0
         if job.why:
-            self._endings.failed(session, job, BrokerError("quarantined", job.why), "refused", None)
+            self._endings.fail(session, job, BrokerError("quarantined", job.why), "refused", None)
             return False
-        return not self._parking.barred(session, job)
+        return not self._parking.set_aside(session, job)

@@ -59,7 +59,7 @@ class Settler:
         self.policing, self._returns = Policing(ledger.clock), Returns(ledger)
         self.overriding = Overriding(ledger, self._returns, loop)
         self.unsettled: dict[int, ChangeJob] = {}
-        self.accepted: Callable[[ArmSession, ChangeJob], None] | None = None
+        self.on_accepted: Callable[[ArmSession, ChangeJob], None] | None = None
         """Hears of every change that is accepted, where somebody has to know."""
         self._batch: Batch | None = None
         self._accepted: list[tuple[ArmSession, ChangeJob]] = []
@@ -111,7 +111,7 @@ class Settler:
             self._batches.take_held(session, several)
             return
         if in_force and job.wanted is not None:
-            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
         if job.state not in WAITING:
             session.jobs.insert(self.parking.place_in(session, job) if job.back else len(session.jobs), job)
@@ -149,8 +149,8 @@ class Settler:
         self._ledger.audit(
             at=job.at_us, request=job.request_id, arm=session.arm, method=job.method, rev=job.rev, decision="accepted"
         )
-        if self.accepted is not None:
-            self.accepted(session, job)
+        if self.on_accepted is not None:
+            self.on_accepted(session, job)
 
     def _remember(
         self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, waits: Park | None
@@ -215,7 +215,8 @@ class Settler:
         if job.waits_turn:  # something came behind it, which does not wait for that turn
             job.waits_turn = False
             self.deadlines.promise(session, job)
-        if job.state is not State.SETTLED and (session.may_be_with_arm(job) or not self.parking.barred(session, job)):
+        over = job.state is State.SETTLED
+        if not over and (session.may_be_with_arm(job) or not self.parking.set_aside(session, job)):
             session.busy_with = job
             try:
                 with contextlib.suppress(EndedError):
@@ -235,17 +236,17 @@ class Settler:
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
         if fenced or held_by_service(session.state, job.slot[0]):
             return False
-        if self.parking.barred(session, job):
+        if self.parking.set_aside(session, job):
             return True
         if job.unchanged:
-            return self._confirmed(session, job, session.adapter.read_now(job.slot))
+            return self._end_if_same(session, job, session.adapter.read_now(job.slot))
         try:
             read = self.exchange.write_and_read_now(session, job)
         except ArmRefusedError as refused:
             self.refuse(session, job, refused)
             return True
         except ArmAwayError:
-            return self.parking.barred(session, job)
+            return self.parking.set_aside(session, job)
         if read is None:
             return False
         ending = self.exchange.ending(session, job, job.wanted, read)
@@ -263,7 +264,7 @@ class Settler:
             await self._confirm_unchanged(session, job)
             return
         if job.wanted is not None and held_by_service(session.state, job.slot[0]):
-            self.endings.took_effect(session, job, job.wanted, Ending.APPLIED)
+            self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
         if job.state is State.ACCEPTED or (job.state is State.WRITING and _is_fenced(session, job)):
             self._mark_writing(session, job)
@@ -286,14 +287,14 @@ class Settler:
         except ArmRefusedError as refused:
             self.refuse(session, job, refused)
         except ArmAwayError:
-            self.parking.barred(session, job)
+            self.parking.set_aside(session, job)
         else:
             await self.judge(session, job, returned if job.verb is Verb.RESET else job.wanted)
 
     def refuse(self, session: ArmSession, job: ChangeJob, refused: ArmRefusedError) -> None:
         """End a change that the arm did not take."""
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
-        self.endings.failed(session, job, error, "refused", None)
+        self.endings.fail(session, job, error, "refused", None)
 
     async def judge(self, session: ArmSession, job: ChangeJob, wanted: Message | None) -> None:
         """Read back and end the change."""
@@ -302,17 +303,17 @@ class Settler:
     def _end(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
         """End the change as what was read back tells."""
         if ending.took_effect:
-            self.endings.took_effect(session, job, read, ending)
+            self.endings.record_applied(session, job, read, ending)
         else:
             error = not_taken(session.arm, job.slot[0], ending)
-            self.endings.failed(session, job, error, ending.value, read)
+            self.endings.fail(session, job, error, ending.value, read)
 
     async def _confirm_unchanged(self, session: ArmSession, job: ChangeJob) -> None:
         """Read what is there already; if the arm has something else after all, it is a change like others."""
         read, wanted = await self.exchange.read_back(session, job), job.wanted
-        if wanted is None or self._confirmed(session, job, read):
+        if wanted is None or self._end_if_same(session, job, read):
             return
-        self.endings.foreign(session, job.slot, read, "")
+        self.endings.record_foreign(session, job.slot, read, "")
         job.unchanged = False
         later = session.state.pending[job.slot] > 1
         job.setter = session.setter_of(job, wanted)
@@ -320,15 +321,15 @@ class Settler:
         session.await_reading(job, wanted)
         job.state = State.ACCEPTED
         self._ledger.reopen_change(session, job)
-        if not self.parking.barred(session, job):
+        if not self.parking.set_aside(session, job):
             await self._carry_out(session, job)
 
-    def _confirmed(self, session: ArmSession, job: ChangeJob, read: Message | None) -> bool:
+    def _end_if_same(self, session: ArmSession, job: ChangeJob, read: Message | None) -> bool:
         """End an unchanged change if the arm has what it wants, as it should; whether it has."""
         wanted = job.wanted
         if read is None or wanted is None or not same(job.slot[0], read, wanted, session.state.resolution_rad):
             return False
-        self.endings.took_effect(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
+        self.endings.record_applied(session, job, read, Ending.APPLIED if read == wanted else Ending.ROUNDED)
         return True
 
     def _mark_next(self, session: ArmSession, job: ChangeJob) -> bool:
@@ -355,7 +356,7 @@ class Settler:
 
     def leave(self, session: ArmSession, job: ChangeJob) -> None:
         """A change may be with an arm that is taken out of the settings: who waits for it is told that nobody knows."""
-        self.deadlines.overdue(session, job)
+        self.deadlines.answer_overdue(session, job)
         for timer in job.timers:
             self._timers.drop(timer)
         self.unsettled.pop(job.request_n, None)

@@ -49,18 +49,18 @@ class BatchEnds:
             for step in changed:
                 value = step.wanted if step.wanted is not None else step.read
                 if value is not None:
-                    job.warnings += self._endings.took_place(session, job, step.slot, value, step.before)
+                    job.warnings += self._endings.take_place(session, job, step.slot, value, step.before)
         at_us = self._ledger.clock.now_us()
         for step in changed:
             self._tell_slot(session, job, step, at_us)
         error = _error(session, job, changed) if missed else None
         if job.back:
-            self._endings.returned(session, job)
+            self._endings.end_return(session, job)
         event = self._tell(session, job, changed, result, error)
         if label and self.recipes is not None and error is None and not until(job):
             self.recipes.applied_by(session, job, label)
         outcome = worst(outcomes.values()) if error is None else PARTIAL if changed else _cause(job)
-        self._endings.settled(session, job, outcome, event.seq)
+        self._endings.settle(session, job, outcome, event.seq)
         reply = self._replies.change_reply(
             session, job, ok=error is None, stage=Stage.APPLIED if error is None else Stage.REFUSED, final=True,
             seq=event.seq, result=result, error=error,
@@ -123,7 +123,7 @@ class BatchEnds:
             of=job,
         )
         outcome = "applied" if error is None else job.cause or "refused"
-        self._endings.settled(session, job, outcome, event.seq)
+        self._endings.settle(session, job, outcome, event.seq)
         reply = self._replies.change_reply(
             session, job, ok=error is None, stage=Stage.APPLIED if error is None else Stage.REFUSED, final=True,
             seq=event.seq, result={"items": by_item(outcomes)} if error is None else None, error=error,

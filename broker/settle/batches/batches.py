@@ -66,7 +66,7 @@ class Batches:
             return False
         if job.state is not State.WRITING:
             return False
-        if self._parking.barred(session, job):
+        if self._parking.set_aside(session, job):
             return True
         while (step := self._next(session, job)) is not None:
             sent = step.state is not State.ACCEPTED or step.unchanged or not self._is_numbered(session, job, step)
@@ -82,20 +82,20 @@ class Batches:
         try:
             read = self._exchange.write_and_read_now(session, step)
         except ArmRefusedError as refused:
-            self.refused(session, job, step, refused)
+            self.refuse_step(session, job, step, refused)
             return True
         except ArmAwayError:
-            self.away(session, job, step)
+            self.put_off(session, job, step)
             return True
         finally:
-            timed(job, step)
+            note_written(job, step)
         if read is None:
             return False
         ending = self._exchange.ending(session, step, step.wanted, read)
         if ending is Ending.REFUSED:  # it is read once more
             step.state = State.UNKNOWN
             return False
-        self.judged(session, job, step, read, ending)
+        self.judge_step(session, job, step, read, ending)
         return True
 
     async def carry_out(self, session: ArmSession, job: BatchJob) -> None:
@@ -123,7 +123,7 @@ class Batches:
             await (self._confirm(session, job, step) if step.unchanged else self.settle_step(session, job, step))
             job.step = None
             self._ledger.update_change(job)
-            self._endings.changed(session, step.slot)
+            self._endings.tell_changed(session, step.slot)
         self._end(session, job)
 
     def _is_numbered(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
@@ -238,26 +238,26 @@ class Batches:
             try:
                 returned = await self._exchange.write(session, step)
             except ArmRefusedError as refused:
-                self.refused(session, job, step, refused)
+                self.refuse_step(session, job, step, refused)
                 return
             except ArmAwayError:
-                self.away(session, job, step)
+                self.put_off(session, job, step)
                 return
             finally:
-                timed(job, step)
+                note_written(job, step)
         wanted = returned if step.verb is Verb.RESET else step.wanted
-        self.judged(session, job, step, *await self._exchange.judge(session, step, wanted))
+        self.judge_step(session, job, step, *await self._exchange.judge(session, step, wanted))
 
     async def _confirm(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
         """Read what is there already; if the arm has something else after all, it is a change like others."""
         read = await self._exchange.read_back(session, step)
-        if not self.confirmed(session, job, step, read):
+        if not self.confirm_step(session, job, step, read):
             await self._ledger.store.committed()
 
     # ------------------------------------------------------------------ what came of a step
 
-    def judged(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
-        """A step is over, as what was read back tells; where the arm was away, what is left is decided again."""
+    def judge_step(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
+        """End a step as what was read back tells; where the arm was away, what is left is decided again."""
         if step.state is State.UNKNOWN and not job.factory:
             job.origin = max(job.origin, Origin.WAITED)
         if ending.took_effect:
@@ -266,12 +266,12 @@ class Batches:
         self._endings.read_after_all(session, step.slot, read)
         self.fail(session, job, step, not_taken(session.arm, step.slot[0], ending), ending.value)
 
-    def confirmed(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message) -> bool:
+    def confirm_step(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message) -> bool:
         """End a step whose slot has what it wants already; whether it has, else it is one to be written."""
         if step.wanted is not None and same(step.slot[0], read, step.wanted, session.state.resolution_rad):
             self.take(session, job, step, read, Ending.APPLIED)
             return True
-        self._endings.foreign(session, step.slot, read, "")
+        self._endings.record_foreign(session, step.slot, read, "")
         step.unchanged, step.state = False, State.ACCEPTED
         if job.unchanged:
             job.unchanged = False
@@ -306,18 +306,18 @@ class Batches:
         if job.factory and before is not None:
             unchanged = equal(slot[0], read, before, state.resolution_rad)
         if step.undoes is not None and until(job):
-            self._endings.undone(session, job, slot)
+            self._endings.withdraw(session, job, slot)
         elif until(job) or not job.reverse:
-            job.warnings += self._endings.took_place(session, job, slot, step.wanted or read, step.before)
+            job.warnings += self._endings.take_place(session, job, slot, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
 
-    def refused(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:
-        """The arm did not take a step."""
+    def refuse_step(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:
+        """End a step that the arm did not take."""
         error = refusal_of_arm(refused.code, refused.sub_code, refused.name, str(refused))
         self.fail(session, job, step, error, Ending.REFUSED.value)
 
-    def away(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
-        """The arm was not there to be told: a step that may wait does so, with all that is left."""
+    def put_off(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
+        """Let a step wait, with all that is left, where the arm was not there; one that may not wait ends."""
         step.state = State.ACCEPTED
         if job.factory:
             self.fail(session, job, step, BrokerError("arm_away", f"{session.arm} is not connected"))
@@ -342,7 +342,7 @@ def begin(session: ArmSession, step: StepJob) -> None:
     step.state, step.committed, step.before = State.WRITING, True, session.state.reported.get(step.slot)
 
 
-def timed(job: ChangeJob, step: StepJob) -> None:
-    """A batch is given to the adapter with its first step."""
+def note_written(job: ChangeJob, step: StepJob) -> None:
+    """Say when a batch was given to the adapter: with its first step."""
     if job.written_s == UNTIMED:
         job.written_s = step.written_s

@@ -24,7 +24,7 @@ class Steps(Protocol):
     def fail(self, session: ArmSession, job: BatchJob, step: StepJob, error: BrokerError, outcome: str = "") -> None:
         """A slot does not become what was asked for."""
 
-    def judged(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
+    def judge_step(self, session: ArmSession, job: BatchJob, step: StepJob, read: Message, ending: Ending) -> None:
         """A step is over, as what was read back tells."""
 
     async def settle_step(self, session: ArmSession, job: BatchJob, step: StepJob) -> None:
@@ -56,14 +56,14 @@ class ResumedBatches:
             if held_by_service(session.state, step.slot[0]):
                 if job.factory and step.wanted is not None:
                     self._batches.take(session, job, step, step.wanted, Ending.APPLIED)
-            elif not await self._found(session, job, step):
+            elif not await self._read_first(session, job, step):
                 if job.factory:
                     self._batches.fail(session, job, step, BrokerError("expired", "the service restarted"))
                 elif resend and self._may_resend(session, job, step):
                     await self._batches.settle_step(session, job, step)
                 resend = False
             self._ledger.update_change(job)
-            self._endings.changed(session, step.slot)
+            self._endings.tell_changed(session, step.slot)
         self._fatal_reads.end(job)
         self._leave(session, job)
 
@@ -72,11 +72,11 @@ class ResumedBatches:
         job.step, job.origin = None, max(job.origin, Origin.WAITED)
         job.state, job.epoch, job.cmd_seq = State.ACCEPTED, 0, 0
         if job.why and job.open:
-            self._endings.failed(session, job, BrokerError("quarantined", job.why), "refused", None)
+            self._endings.fail(session, job, BrokerError("quarantined", job.why), "refused", None)
         elif job.open:
-            self._parking.barred(session, job)
+            self._parking.set_aside(session, job)
 
-    async def _found(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
+    async def _read_first(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Read one slot; whether that tells what became of it: a new value is taken for ours, or another writer's."""
         step.before = session.state.reported.get(step.slot)
         job.step, step.state = step, State.RESUMED
@@ -85,7 +85,7 @@ class ResumedBatches:
         if ending is Ending.REFUSED:
             step.state = State.ACCEPTED
             return False
-        self._batches.judged(session, job, step, read, ending)
+        self._batches.judge_step(session, job, step, read, ending)
         return True
 
     def _may_resend(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:

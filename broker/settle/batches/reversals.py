@@ -97,7 +97,7 @@ class Reversals:
                 if step.outcome in CHANGED and step.undoes is None
             }
         job.told = None
-        self._parking.discarded(session, job, f"{by.user}/{by.connection}")
+        self._parking.discard_one(session, job, f"{by.user}/{by.connection}")
         return self._write_back(session, job.rev, done, by, asked, admit, plan)._replace(discarded=True)
 
     def _of_past(

@@ -160,7 +160,7 @@ class Adoption:
         self._keep(session, found.description)
         self._put(session, state.rev, "confirmed")
         for job in session.unsettled():
-            self._parking.discarded(session, job, f"{by.user}/{by.connection}, who confirmed another arm,")
+            self._parking.discard_one(session, job, f"{by.user}/{by.connection}, who confirmed another arm,")
         self._documents.mark(session, *NAMES)
 
     def _put(self, session: ArmSession, rev: int, decision: str) -> None:

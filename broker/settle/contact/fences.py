@@ -34,7 +34,7 @@ class Fences:
         self._accept = accept
         self._starting = True
         self._found: dict[str, str] = {}
-        self.raised: Callable[[], None] = lambda: None
+        self.on_raised: Callable[[], None] = lambda: None
         """What to publish in a new epoch; set by the composition root."""
 
     def ahead(self, session: ArmSession, fence: Pair) -> str:
@@ -96,7 +96,7 @@ class Fences:
         log.warning("epoch_raised", known_by=whose, known=epoch, epoch=epoch + 1)
         self._ledger.epoch = self._ledger.documents.epoch = epoch + 1
         self._ledger.store.batch.raise_epoch(epoch + 1)
-        self._ledger.after_commit(self.raised)
+        self._ledger.after_commit(self.on_raised)
 
 
 def _unknown(session: ArmSession) -> str:

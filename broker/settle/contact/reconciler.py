@@ -111,8 +111,8 @@ class Reconciler:
         else:
             self._release(session)
 
-    def lost(self, session: ArmSession) -> None:
-        """An arm that seemed to be there is not: reach it again."""
+    def lose(self, session: ArmSession) -> None:
+        """Tell that an arm is not there that seemed to be, and reach it again."""
         if session.state.online:
             log.info("arm_link", arm=session.arm, online=False, ready=False, why="it was away when it was written to")
             self._set_presence(session, online=False, ready=False)
@@ -191,13 +191,13 @@ class Reconciler:
                     description = await session.adapter.connect()
                 snapshot = await session.adapter.read_all()
             except ArmError as error:
-                self._not_reached(session, error)
+                self._note_unreached(session, error)
                 return False
             async with self.slices:
                 self._take(session, description, snapshot)
         return True
 
-    def _not_reached(self, session: ArmSession, error: ArmError) -> None:
+    def _note_unreached(self, session: ArmSession, error: ArmError) -> None:
         """An arm did not answer."""
         session.failures += 1
         if session.failures == 1:
@@ -235,11 +235,11 @@ class Reconciler:
             return
         if not state.adopted or equal(job.slot[0], read, state.reported[job.slot], state.resolution_rad):
             return
-        self._endings.foreign(session, job.slot, read, job.connection)
+        self._endings.record_foreign(session, job.slot, read, job.connection)
 
     async def forward(self, session: ArmSession, job: ForwardJob) -> None:
         """Publish an event that the arm raised."""
-        self._endings.raised(session, config_event_name(job.event), job.connection)
+        self._endings.record_raised(session, config_event_name(job.event), job.connection)
 
     # ------------------------------------------------------------------ state
 
@@ -255,7 +255,7 @@ class Reconciler:
         self._ledger.put_arm(session)
         self._ledger.store.flush_soon()
         self._documents.mark(session, "reported", "mode")
-        self._idle.was_read(session)
+        self._idle.note_read(session)
 
     def _tell_changes(self, session: ArmSession, snapshot: Snapshot) -> None:
         """Report what another writer changed, but in slots that are being written to."""
@@ -264,7 +264,7 @@ class Reconciler:
             if slot not in state.reported:
                 self._adoption.adopt_slot(session, slot, read)
             elif slot not in open_slots and not equal(slot[0], read, state.reported[slot], state.resolution_rad):
-                self._endings.foreign(session, slot, read, "")
+                self._endings.record_foreign(session, slot, read, "")
 
     def _set_presence(self, session: ArmSession, *, online: bool, ready: bool) -> None:
         state = session.state

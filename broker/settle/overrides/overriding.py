@@ -44,7 +44,7 @@ class Overriding:
         self.times = OverrideTimes(ledger, loop, self.end, self._announce)
         self._claimed = 0
         """Changes with an end that have none yet."""
-        self.released: Callable[[ArmSession], None] = lambda _: None
+        self.release: Callable[[ArmSession], None] = lambda _: None
         self.returns = returns
 
     # ------------------------------------------------------------------ accepting
@@ -65,8 +65,8 @@ class Overriding:
         if job.slot in session.state.desired:
             job.terms = msgspec.structs.replace(terms, ground=pack(_ground(session, job.slot)))
 
-    def found(self, job: ChangeJob) -> None:
-        """What a start found of a change: whether it has an end."""
+    def restore(self, job: ChangeJob) -> None:
+        """Claim the place again of a change with an end that a start found."""
         self._claimed += job.terms is not None and job.terms.until_us > 0
 
     def begin(self, session: ArmSession) -> None:
@@ -75,18 +75,18 @@ class Overriding:
             self.times.begin(session)
             self.returns.resume(session)
 
-    def settled(self) -> None:
-        """One of these changes has its end."""
+    def unclaim(self) -> None:
+        """Free the place of a change with an end, which had its own."""
         self._claimed = max(0, self._claimed - 1)
 
     # ------------------------------------------------------------------ taking effect
 
-    def took_effect(
+    def take_place(
         self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
     ) -> tuple[Warned, ...]:
-        """A change took effect in a slot: with an end, for good, or as a return; what its reply says of overrides."""
+        """Let a change that took effect count in a slot: with an end, for good, or as a return; what its reply says."""
         if job.back:
-            self.returns.took_effect(session, job, slot, before)
+            self.returns.pay(session, job, slot, before)
         elif job.terms is not None and job.terms.until_us:
             self._push(session, job, job.terms, (slot, value), before)
         elif job.author.user != SERVICE.user:
@@ -125,7 +125,7 @@ class Overriding:
         keep(self._ledger, session, left.left)
         asked = Asked(job.method, job.request_id, job.reason, job.trace)
         for one in left.ended:
-            self._over(session, overrides, one, "superseded", job.author, asked)
+            self._end_one(session, overrides, one, "superseded", job.author, asked)
         self.returns.drop(session, slot)
         return tuple(
             Warned(
@@ -135,8 +135,8 @@ class Overriding:
             for one in over
         )
 
-    def undone(self, session: ArmSession, rev: int, slot: Slot) -> None:
-        """What an override gave a slot was written back: it leaves that slot, and ends with its last one."""
+    def withdraw(self, session: ArmSession, rev: int, slot: Slot) -> None:
+        """Take an override out of a slot in which what it gave was written back; it ends with its last one."""
         overrides = session.state.overrides
         override = None if overrides is None else overrides.find(rev)
         if overrides is None or override is None or slot not in override.values:
@@ -159,9 +159,9 @@ class Overriding:
         owed = [place for step in steps if step.is_owed for place in step.places]
         keep(self._ledger, session, stack.cut(overrides, rev, owed).left)
         left_alone = not owed and any(step.writes.overwritten for step in steps)
-        self._over(session, overrides, override, "overwritten" if left_alone else cause, by, asked)
+        self._end_one(session, overrides, override, "overwritten" if left_alone else cause, by, asked)
         self.returns.begin(session, override, steps)
-        self.released(session)
+        self.release(session)
 
     def end_all(self, session: ArmSession, order: EndOrder, by: Author, asked: Asked) -> None:
         """End overrides, or keep what they gave."""
@@ -184,8 +184,8 @@ class Overriding:
             log_kept(self._ledger, session, slot, (before, after), by, asked)
         keep(self._ledger, session, done.left)
         for one in done.ended:
-            self._over(session, overrides, one, "kept" if one.rev == rev else "superseded", by, asked)
-        self.released(session)
+            self._end_one(session, overrides, one, "kept" if one.rev == rev else "superseded", by, asked)
+        self.release(session)
 
     def discard(self, session: ArmSession, by: Author, asked: Asked) -> None:
         """Another arm was confirmed: nothing of what was live counts."""
@@ -194,7 +194,7 @@ class Overriding:
             keep(self._ledger, session, None)
             for one in overrides.live:
                 self.returns.close(session, one)
-                self._over(session, overrides, one, "discarded", by, asked)
+                self._end_one(session, overrides, one, "discarded", by, asked)
 
     def extend(self, session: ArmSession, order: ExtendOrder, by: Author, asked: Asked) -> None:
         """Give overrides another end, counted from now."""
@@ -217,7 +217,7 @@ class Overriding:
             keep(self._ledger, session, overrides)
             self._tell(session, OverrideEvent.OVERRIDE_ENDING, overrides, told, "ending")
 
-    def _over(
+    def _end_one(
         self, session: ArmSession, overrides: Overrides, override: Override, cause: str, by: Author, asked: Asked
     ) -> None:
         self.times.drop(session, override)

@@ -149,8 +149,8 @@ class Returns:
 
     # ------------------------------------------------------------------ the end of a return
 
-    def took_effect(self, session: ArmSession, job: ChangeJob, slot: Slot, before: Message | None) -> None:
-        """A return took effect in a slot: the debt is paid, or there is more to write."""
+    def pay(self, session: ArmSession, job: ChangeJob, slot: Slot, before: Message | None) -> None:
+        """Pay a debt in a slot in which a return took effect, or order what more there is to write."""
         state, overrides = session.state, session.state.overrides
         aim, owing = aim_of(state, slot), None if overrides is None else overrides.owing(slot)
         if overrides is None or aim is None or owing is None or before is None:
@@ -169,14 +169,14 @@ class Returns:
         else:
             self._order(session, owing, {slot: more}, job.at_us)
 
-    def failed(self, session: ArmSession, slot: Slot) -> None:
-        """A return took no effect in a slot: what tightens stays owed, all else is over."""
+    def fail(self, session: ArmSession, slot: Slot) -> None:
+        """Let go of a slot in which a return took no effect: what tightens stays owed, all else is over."""
         overrides = session.state.overrides
         if overrides is not None and overrides.owes(slot) and not self.insists(session, slot):
             keep(self._ledger, session, stack.paid(overrides, slot))
 
-    def ended(self, session: ArmSession, missed: Sequence[Slot], cause: str) -> None:
-        """A return has its end: what it missed and is still owed is tried again after a while, unless discarded."""
+    def retry_missed(self, session: ArmSession, missed: Sequence[Slot], cause: str) -> None:
+        """Try again after a while what a return missed that is over and is still owed, unless it was discarded."""
         overrides = session.state.overrides
         left = [] if overrides is None else [slot for slot in missed if overrides.owes(slot)]
         if overrides is None or not left or cause == DISCARDED:

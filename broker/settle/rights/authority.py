@@ -140,7 +140,7 @@ class Authorities:
     def _set_authority(self, session: ArmSession, authority: Authority, by: Author, asked: Asked) -> None:
         before, session.state.authority = session.state.authority, authority
         self._tell(session, AdminEvent.AUTHORITY_CHANGED, by, before, authority, asked)
-        self._changed(session)
+        self._tell_changed(session)
 
     def _hold(self, session: ArmSession, hold: Hold | None, by: Author, asked: Asked) -> None:
         before, session.state.hold = session.state.hold, hold
@@ -148,7 +148,7 @@ class Authorities:
         event = AdminEvent.ARM_RELEASED if hold is None else AdminEvent.ARM_HELD
         self._tell(session, event, by, _shown(before), _shown(hold), asked)
         self.watch(session)
-        self._changed(session)
+        self._tell_changed(session)
 
     def _tell(
         self,
@@ -161,7 +161,7 @@ class Authorities:
     ) -> None:
         self._administration.changed(session, event, by, before, after, asked)
 
-    def _changed(self, session: ArmSession) -> None:
+    def _tell_changed(self, session: ArmSession) -> None:
         """Show it once it is committed, and look at what waits again."""
         self._ledger.documents.mark(session, "presence")
         self._ledger.store.batch.on_commit(partial(self._describe, session))

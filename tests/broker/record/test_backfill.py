@@ -14,7 +14,7 @@ MANY = 3 * WINDOW
 def raise_events(plant: Plant, arm: str, count: int) -> None:
     """Let an arm raise so many events that carry no value."""
     for _ in range(count):
-        plant.service._settler.endings.raised(plant.session(arm), "ANGLE_UNIT_CHANGED", "")
+        plant.service._settler.endings.record_raised(plant.session(arm), "ANGLE_UNIT_CHANGED", "")
 
 
 def seqs(plant: Plant, arm: str = "r1") -> list[int]:
