@@ -30,7 +30,7 @@ import msgspec
 
 from armbroker.client import ArmClient
 from handlers.items.config_items import CHECKS
-from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.own_items import INITIAL_ORDER, initial_value
 from handlers.items.sanity import stopping_doubts
 from handlers.items.verbs import propose
 from handlers.stack.arm_limits import limits_of

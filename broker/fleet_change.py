@@ -201,7 +201,7 @@ class FleetChange:
         parts, state = self._parts, session.state
         state.online = state.ready = session.met = False
         state.activity = Activity.UNKNOWN
-        state.held, session.found, session.told, session.failures = session.damage, None, (), 0
+        state.distrust, session.found, session.told, session.failures = session.damage, None, (), 0
         session.reverts += 1
         session.adapter.watch(partial(parts.reconciler.on_notice, session))
         parts.ledger.documents.mark(session, *(NAMES if state.adopted else ("presence",)))

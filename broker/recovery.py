@@ -169,7 +169,7 @@ def _job(session: ArmSession, row: ChangeRow, request: RequestRow | None, ledger
         job.replied = Stage.STORED
     elif request is not None:
         address = Address(request.address, request.correlation, request.codec)
-        job.waiters.append(Waiter(address, request.id, Wait.APPLIED, request.n))
+        job.waiters.append(Waiter(address, Wait.APPLIED, request.n))
     return job
 
 

@@ -8,7 +8,7 @@ from broker.arms.arm_session import ArmSession
 from broker.asyncapi.document import asyncapi_document, without_mappings
 from broker.settings import Groups, Settings
 from broker.version import service_version
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.methods.authority import hold_document
 from handlers.methods.notifications import HANDLES_PER_CONNECTION
 from handlers.policy.rules import Policy
@@ -112,11 +112,11 @@ def factsheet(session: ArmSession) -> dict[str, Any]:
     document["authority"] = state.authority.value
     if state.hold is not None:
         document["hold"] = hold_document(state.hold)
-    floats = any(not ITEMS[key].held_by_service for key in state.arm_items)
+    floats = any(not ITEMS[key].kept_by_service for key in state.arm_items)
     document["resolution"] = {"angle_rad": state.resolution_rad, "others": "float32" if floats else "double"}
     document["loosest_check_mode"] = state.sources.loosest.name
     document["methods"] = sorted(state.methods)
-    document["items"] = [key for key in ITEMS if key in state.arm_items or held_by_service(state, key)]
+    document["items"] = [key for key in ITEMS if key in state.arm_items or kept_by_service(state, key)]
     modes = description.modes_settable if description is not None else ()
     document["activities"] = sorted(state.activities)
     document["idle_modes"] = [ControlMode(mode).name for mode in sorted(state.idle_modes)]

@@ -188,7 +188,7 @@ class Service:
     def _release(self, session: ArmSession) -> None:
         """What waits for an arm goes on if it is there and ready, and may be written to."""
         state = session.state
-        if state.online and state.ready and not state.held and state.authority is Authority.CONTROL:
+        if state.online and state.ready and not state.distrust and state.authority is Authority.CONTROL:
             self._settler.parking.release(session)
             self._drift.look(session)
         self._queues.kick(session)

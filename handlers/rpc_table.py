@@ -152,7 +152,7 @@ def _table(rows: list[Rpc]) -> dict[str, Rpc]:
 RPC_TABLE: dict[str, Rpc] = _table([*(row for item in CONFIG_ITEMS for row in _rows_of(item)), *_EXPLICIT])
 """Every method by name, Kinova's thirty and our own."""
 
-HELD_METHODS = frozenset(name for name, row in RPC_TABLE.items() if row.item and ITEMS[row.item].held_by_service)
+OWN_METHODS = frozenset(name for name, row in RPC_TABLE.items() if row.item and ITEMS[row.item].kept_by_service)
 """Methods of the items that the service itself holds."""
 MAY_TIGHTEN = {"ApplyConfig", "ApplyRecipe"} | frozenset(
     name
@@ -168,13 +168,13 @@ SETS = frozenset(
 )
 """Methods that set values of items."""
 OPTIONS: dict[Option, frozenset[str]] = {
-    Option.END: (SETS - HELD_METHODS) | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
+    Option.END: (SETS - OWN_METHODS) | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
     Option.IDLE: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision", "Rollout"},
 }
 """The methods that take each option."""
 FLEET_METHODS = frozenset(name for name, row in RPC_TABLE.items() if Address.ARM not in row.address)
 """Methods that no single arm can be asked for."""
-SERVICE_METHODS = HELD_METHODS | {
+SERVICE_METHODS = OWN_METHODS | {
     "SetControlMode",
     "GetHistory",
     "GetEvents",

@@ -149,7 +149,7 @@ class BrokerError(Exception):
         self.retry_after_ms = retry_after_ms
         self.rule = rule
         """The rule of the policy that came furthest."""
-        self.request_id = ""
+        self.bare_id = ""
         """The id of the request, where the envelope could be decoded."""
         self.told_id = ""
         """What stands in the place of an id that is none, as far as it is text."""

@@ -54,7 +54,7 @@ class ConfigItem(msgspec.Struct, frozen=True):
     change (None: a control mode event). `modes` are the control modes with a slot of their own (none: one slot);
     `field` is the field of the record that holds the bare value of such a slot. `quantity` is what its numbers measure
     (None: mixed or none), and `hard` the field of KinematicLimits that bounds these numbers from above. An item with
-    `held_by_service` is held by the service unless the arm holds it; all others are those of a Kinova arm.
+    `kept_by_service` is held by the service unless the arm holds it; all others are those of a Kinova arm.
     """
 
     key: str
@@ -68,7 +68,7 @@ class ConfigItem(msgspec.Struct, frozen=True):
     hard: str = ""
     field: str = ""
     modes: tuple[ControlMode, ...] = ()
-    held_by_service: bool = False
+    kept_by_service: bool = False
     event_name: str = ""
     """The name of `event`, or that of control mode events."""
 
@@ -115,9 +115,9 @@ CONFIG_ITEMS: tuple[ConfigItem, ...] = (
     ConfigItem("desired_linear_twist",           "DesiredLinearTwist",          LinearTwist,                 "S",   E.DESIRED_TWIST_LINEAR_SPEED_CHANGED,     Order.UPPER,     Zero.VALUE,   TWIST_LINEAR,       "twist_linear"),
     ConfigItem("desired_angular_twist",          "DesiredAngularTwist",         AngularTwist,                "S",   E.DESIRED_TWIST_ANGULAR_SPEED_CHANGED,    Order.UPPER,     Zero.VALUE,   TWIST_ANGULAR,      "twist_angular"),
     ConfigItem("desired_joint_speeds",           "DesiredJointSpeeds",          JointSpeeds,                 "S",   E.DESIRED_JOINT_SPEED_CHANGED,            Order.UPPER,     Zero.VALUE,   JOINT_SPEED,        "joint_speed_limits"),
-    ConfigItem("joint_limits",                   "JointLimits",                 JointLimits,                 "",    OwnEvent.JOINT_LIMITS_CHANGED,            Order.INTERVAL,  Zero.VALUE,   held_by_service=True),
-    ConfigItem("joint_safety",                   "JointSafety",                 JointSafetyMap,              "",    OwnEvent.JOINT_SAFETY_CHANGED,            Order.INTERVAL,  Zero.VALUE,   held_by_service=True),
-    ConfigItem("joint_parameters",               "JointParameters",             JointParameterMap,           "",    OwnEvent.JOINT_PARAMETERS_CHANGED,        Order.INTERVAL,  Zero.VALUE,   held_by_service=True),
+    ConfigItem("joint_limits",                   "JointLimits",                 JointLimits,                 "",    OwnEvent.JOINT_LIMITS_CHANGED,            Order.INTERVAL,  Zero.VALUE,   kept_by_service=True),
+    ConfigItem("joint_safety",                   "JointSafety",                 JointSafetyMap,              "",    OwnEvent.JOINT_SAFETY_CHANGED,            Order.INTERVAL,  Zero.VALUE,   kept_by_service=True),
+    ConfigItem("joint_parameters",               "JointParameters",             JointParameterMap,           "",    OwnEvent.JOINT_PARAMETERS_CHANGED,        Order.INTERVAL,  Zero.VALUE,   kept_by_service=True),
     ConfigItem("control_mode",                   "ControlMode",                 ControlModeInformation,      "",    None,                                     Order.UNORDERED, Zero.REFUSE),
 )
 # fmt: on
@@ -127,9 +127,9 @@ ITEMS: dict[str, ConfigItem] = {item.key: item for item in CONFIG_ITEMS}
 ANGLE_FIELDS = frozenset({"theta_x", "theta_y", "theta_z"})
 """Fields that hold degrees in messages of mixed units."""
 
-KINOVA_ITEMS = frozenset(item.key for item in CONFIG_ITEMS if not item.held_by_service)
+KINOVA_ITEMS = frozenset(item.key for item in CONFIG_ITEMS if not item.kept_by_service)
 """Keys of the config items whose values an arm of Kinova holds."""
-HELD_SLOTS: tuple[Slot, ...] = tuple((item.key, 0) for item in CONFIG_ITEMS if item.held_by_service)
+OWN_SLOTS: tuple[Slot, ...] = tuple((item.key, 0) for item in CONFIG_ITEMS if item.kept_by_service)
 """The slots that the service itself holds, unless the arm holds them."""
 
 SOFT_LIMITS = tuple(item for item in CONFIG_ITEMS if item.hard and item.modes)

@@ -91,7 +91,7 @@ def item_row(item: ConfigItem) -> tuple[str, ...]:
     """One line of the table of items."""
     modes = ", ".join(ControlMode(mode).name for mode in item.modes)
     unit = item.quantity.unit if item.quantity is not None else ""
-    held = "the service" if item.held_by_service else "the arm"
+    held = "the service" if item.kept_by_service else "the arm"
     slots = modes or "one slot"
     return (code(item.key), message_of(item.record), slots, item.order.value, item.zero.value, unit, held)
 

@@ -125,7 +125,7 @@ def _of_slots(change: PastChange, terms: Terms) -> Iterator[Need]:
         if terms.ground is not None and slot[0] == change.key:
             references.append(unpack(terms.ground, ITEMS[slot[0]].record))
         # what a Reset of an item of the arm brought was not known when it was asked for
-        value = None if resets and not ITEMS[slot[0]].held_by_service else after
+        value = None if resets and not ITEMS[slot[0]].kept_by_service else after
         unchanged = False
         if change.key == WHOLE_KEY and not resets and value is not None and before is not None:
             unchanged = equal(slot[0], value, before, 0.0)

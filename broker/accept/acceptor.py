@@ -286,7 +286,7 @@ class Acceptor:
             return True
         session = self._sessions.get(row.arm)
         if session is not None and job is not None and (job.replied is None or not row.outcome):
-            waiter = Waiter(address, arrival.id, arrival.envelope.wait, warnings=warnings)
+            waiter = Waiter(address, arrival.envelope.wait, warnings=warnings)
             self._settler.wait(session, job, waiter)
             return True
         if not row.outcome:
@@ -395,6 +395,6 @@ class Acceptor:
         else:
             job = batch_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
         job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
-        waiter = Waiter(address, arrival.id, arrival.envelope.wait, row.n, tuple(arrival.warnings))
+        waiter = Waiter(address, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)
         arrival.tightened = isinstance(outcome, Proposal | BatchProposal) and outcome.tightens

@@ -201,7 +201,7 @@ def _decode_strictly(arrival: Arrival) -> None:
     except BrokerError as error:
         payload = message.payload
         arrival.codec, refusal = taken_back(message.content_type, arrival.codec, payload, error)
-        arrival.id, arrival.told_id = refusal.request_id, refusal.told_id
+        arrival.id, arrival.told_id = refusal.bare_id, refusal.told_id
         raise refusal from None
     arrival.id = envelope.id
     if envelope.padded:

@@ -41,7 +41,7 @@ def check_overrides(state: ArmState, request: Request, outcome: Change) -> None:
         steps = outcome.steps if isinstance(outcome, BatchProposal) else (outcome,)
         asked = {step.slot: None if step.verb is Verb.RESET else step.value for step in steps}
     for slot, value in asked.items():
-        if request.envelope.ends and ITEMS[slot[0]].held_by_service:
+        if request.envelope.ends and ITEMS[slot[0]].kept_by_service:
             text = f"valid_for_ms, until: {slot[0]} takes no end, other items do. Nothing was changed."
             raise BrokerError("unsupported_option", text)
         check_standing(state, request.user, slot, value)

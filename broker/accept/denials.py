@@ -44,10 +44,10 @@ class Denials:
         self._monotonic = monotonic
         self._tallies: dict[tuple[str, str], _Tally] = {}
 
-    def add(self, topic: RequestTopic, request_id: str, error: BrokerError, *, proven: bool) -> None:
+    def add(self, topic: RequestTopic, bare_id: str, error: BrokerError, *, proven: bool) -> None:
         """Take a refusal; the first of a user and kind is told at once."""
         by, now_s = Author(topic.user, topic.conn, proven), self._monotonic()
-        name = f"{topic.user}/{topic.conn}/{request_id}" if request_id else ""
+        name = f"{topic.user}/{topic.conn}/{bare_id}" if bare_id else ""
         key = (topic.user, error.kind)
         if key not in self._tallies and len(self._tallies) >= KNOWN_MOST:
             key, by = (OTHERS, error.kind), Author(OTHERS, "", proven=False)

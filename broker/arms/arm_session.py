@@ -159,9 +159,9 @@ class ArmSession:
     def part_in(self, job: ChangeJob) -> None:
         """A change, or a slot of a batch, is pending."""
         state, slot = self.state, job.slot
-        state.pending[slot] = state.pending.get(slot, 0) + 1
+        state.open[slot] = state.open.get(slot, 0) + 1
         if job.rev:
-            state.pending_rev[slot] = job.rev
+            state.open_rev[slot] = job.rev
         if job.wanted is not None and not job.unchanged:
             self.await_reading(job, job.wanted)
 
@@ -189,12 +189,12 @@ class ArmSession:
     def part_over(self, job: ChangeJob) -> None:
         """A change, or a slot of a batch, is no longer pending."""
         state, slot = self.state, job.slot
-        left = state.pending.get(slot, 1) - 1
+        left = state.open.get(slot, 1) - 1
         if left:
-            state.pending[slot] = left
+            state.open[slot] = left
         else:
-            state.pending.pop(slot, None)
-            state.pending_rev.pop(slot, None)
+            state.open.pop(slot, None)
+            state.open_rev.pop(slot, None)
         unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
         if unread:
             state.unread[slot] = unread

@@ -49,7 +49,7 @@ class Damages:
 def hold(session: ArmSession, rows: str) -> None:
     """Nothing that the store says of an arm counts before somebody confirms it."""
     state = session.state
-    session.damage = state.held = (
+    session.damage = state.distrust = (
         f"rows of it in the store are damaged ({rows[:_LONGEST_REASON]}); ConfirmArm takes over what is read of it"
     )
     state.damaged, state.adopted = True, False

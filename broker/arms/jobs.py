@@ -39,7 +39,6 @@ class Waiter:
     """Somebody who gets the reply of a change: the first request, or a repeat of it (`request_n` 0)."""
 
     address: Address
-    request_id: str
     wait: Wait
     request_n: int = 0
     warnings: tuple[Warned, ...] = ()

@@ -83,4 +83,4 @@ class Census:
 def has_drifted(session: ArmSession) -> bool:
     """Whether an arm reports something else than is desired, where nothing under way explains it."""
     state = session.state
-    return any(not agrees(state, slot) and not state.pending.get(slot) for slot in state.desired)
+    return any(not agrees(state, slot) and not state.open.get(slot) for slot in state.desired)

@@ -91,7 +91,7 @@ class Rollouts:
         if session is None:
             return False
         state = session.state
-        return state.online and state.ready and not state.held and state.authority is Authority.CONTROL
+        return state.online and state.ready and not state.distrust and state.authority is Authority.CONTROL
 
     def _spec(self, live: Live) -> Spec:
         spec = live.plan.asked.rollout

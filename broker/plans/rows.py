@@ -20,7 +20,7 @@ from broker.settle.rights.policing import NeedsSecondError
 from broker.settle.settler import Settler
 from broker.store.rows import Terms
 from handlers.batch.order import step_direction
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.items.direction import Direction
 from handlers.items.verbs import absence
 from handlers.methods.authority import below_control, is_checked_only
@@ -32,7 +32,7 @@ from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, Change, Outcome
 from handlers.rpc.request import Request
 from handlers.rpc.row import Guard, Rpc
 from handlers.state.arm_state import ArmState
-from handlers.state.refusals import NOTHING_CHANGED, held_arm
+from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm
 from schema.arms import Authority, Slot
 from schema.envelope import Away, Reply
 from schema.errors import SUB_CODES, BrokerError
@@ -152,9 +152,9 @@ class RowWork:
     def _check_away(self, live: Live, state: ArmState) -> None:
         """An arm that cannot take it now is skipped or refused, where the plan says so."""
         rpc, away = live.rpc, live.plan.asked.away
-        if away == Away.WAIT or rpc.guard is not Guard.AUTHORITY or (rpc.item and held_by_service(state, rpc.item)):
+        if away == Away.WAIT or rpc.guard is not Guard.AUTHORITY or (rpc.item and kept_by_service(state, rpc.item)):
             return
-        error = held_arm(state) if state.held else absence(state)
+        error = distrusted_arm(state) if state.distrust else absence(state)
         if state.authority is not Authority.CONTROL:
             error = below_control(state)
         if error is None:

@@ -98,7 +98,7 @@ def _mode(session: ArmSession) -> dict[str, Any]:
 def presence_word(session: ArmSession) -> str:
     """Whether an arm is there, as its presence says: online, offline, held, unknown."""
     state = session.state
-    if state.held:
+    if state.distrust:
         return "held"
     if state.online:
         return "online"
@@ -114,7 +114,7 @@ def _presence(session: ArmSession) -> dict[str, Any]:
     state = session.state
     document: dict[str, Any] = {
         "state": presence_word(session),
-        "ready": state.online and state.ready and not state.held,
+        "ready": state.online and state.ready and not state.distrust,
         "activity": state.activity.value,
         "since": format_time(session.since_us),
         "adapter": state.adapter,
@@ -128,8 +128,8 @@ def _presence(session: ArmSession) -> dict[str, Any]:
     document["authority"] = state.authority.value
     if state.hold is not None:
         document["hold"] = hold_document(state.hold)
-    if state.held:
-        document["why"] = state.held
+    if state.distrust:
+        document["why"] = state.distrust
     return document
 
 

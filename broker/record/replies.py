@@ -54,7 +54,7 @@ def error_body(error: BrokerError) -> ErrorBody:
 def refusal(
     error: BrokerError,
     counters: tuple[int, int],
-    request_id: str,
+    bare_id: str,
     arm: str,
     method: str,
     at_us: int,
@@ -62,7 +62,7 @@ def refusal(
 ) -> Reply:
     """The reply to a request that is refused, or whose outcome is not known; `counters` are the arm's rev and seq."""
     return Reply(
-        id=request_id,
+        id=bare_id,
         arm=arm,
         method=method,
         ok=False,
@@ -271,14 +271,14 @@ class Replies:
         self,
         counters: tuple[int, int],
         answer: Answer,
-        request_id: str,
+        bare_id: str,
         arm: str,
         method: str,
         warnings: tuple[Warned, ...] = (),
     ) -> Reply:
         """The reply of a read, a dry run or an order to the shell."""
         return Reply(
-            id=request_id,
+            id=bare_id,
             arm=arm,
             method=method,
             ok=True,

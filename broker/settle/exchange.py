@@ -116,7 +116,7 @@ class Exchange:
         back = session.back = session.back or asyncio.Event()
         while True:
             back.clear()
-            if not session.state.held and (session.compared or job.state is not State.RESUMED):
+            if not session.state.distrust and (session.compared or job.state is not State.RESUMED):
                 try:
                     return await session.adapter.read(job.slot)
                 except ArmError as error:
@@ -128,7 +128,7 @@ class Exchange:
                 self._documents.mark(session, "config")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(back.wait(), waits.next_s())
-            known = session.state.online and session.compared and not session.state.held
+            known = session.state.online and session.compared and not session.state.distrust
             if self.reach is not None and not _ended(job) and not known:
                 await self.reach(session)
             if _ended(job):

@@ -11,15 +11,15 @@ from broker.settle.endings import MODE_KEY
 from broker.settle.idle import WAITS, IdleWatch
 from broker.settle.rights.policing import Policing
 from handlers.batch.projection import Projection
-from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.config_items import CHECKS, kept_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.verbs import absence
-from handlers.methods.authority import barring, below_control, held_by
+from handlers.methods.authority import barring, below_control, locked_by
 from handlers.methods.pending import waiting_warnings
 from handlers.overrides.returns import due, goes_first
 from handlers.overrides.standing import kept_by, standing
 from handlers.state.arm_state import ArmState
-from handlers.state.refusals import NOTHING_CHANGED, held_arm
+from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm
 from handlers.state.rest import idle_warning
 from schema.arms import Authority, Verb
 from schema.envelope import Warned
@@ -111,7 +111,7 @@ class Obstacles:
         if (wanted := found.later if may_loosen and found.later is not None else found.at_once) is not None:
             part.wanted = wanted
         elif found.later is not None:
-            return _park(session, held_by(state, lock)) if lock is not None else _hold(self.max_age_us)
+            return _park(session, locked_by(state, lock)) if lock is not None else _hold(self.max_age_us)
         elif found.overwritten:
             text = f"another writer changed {slot[0]} of {session.arm} while it was overridden"
             return End(BrokerError("overwritten", text), "overwritten")
@@ -143,8 +143,8 @@ class Obstacles:
         What the service holds needs no arm.
         """
         state = session.state
-        if state.held:
-            return held_arm(state)
+        if state.distrust:
+            return distrusted_arm(state)
         limited = state.authority is not Authority.CONTROL or state.hold is not None or state.overrides is not None
         if limited and (error := self._access(session, job)) is not None:
             return error
@@ -172,7 +172,7 @@ class Obstacles:
             return None
         hold = None if state.hold is None else barring(state, job.author.user, self._clock.now_us())
         if hold is not None:
-            return held_by(state, hold)
+            return locked_by(state, hold)
         if state.overrides is None or job.back:
             return None
         parts = [(part.slot, None if part.verb is Verb.RESET else part.wanted) for part in job.parts]
@@ -204,8 +204,8 @@ class Obstacles:
 def _unreached(session: ArmSession, part: ChangeJob) -> BrokerError | None:
     """Why nothing at all may be written to an arm now."""
     state = session.state
-    if state.held:
-        return held_arm(state)
+    if state.distrust:
+        return distrusted_arm(state)
     if state.authority is not Authority.CONTROL:
         return below_control(state)
     return absence(state) if needs_arm(session, part) else None
@@ -223,7 +223,7 @@ def needs_arm(session: ArmSession, job: ChangeJob) -> bool:
     """Whether a change is about something that the arm holds."""
     if isinstance(job, BatchJob):
         return job.factory or any(needs_arm(session, step) for step in job.open)
-    return not held_by_service(session.state, job.slot[0])
+    return not kept_by_service(session.state, job.slot[0])
 
 
 def loosens(session: ArmSession, job: ChangeJob) -> bool:

@@ -59,7 +59,7 @@ class Resumed:
             return False
         if ending is Ending.REFUSED and not self._obstacles.free(session, job):
             return self._begin_anew(session, job)
-        ready = session.state.ready and not session.state.held
+        ready = session.state.ready and not session.state.distrust
         if ending is not Ending.REFUSED or not ready or self._obstacles.bars(session, job):
             await self._changes.judge(session, job, job.wanted)
         else:

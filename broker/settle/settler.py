@@ -35,7 +35,7 @@ from broker.store.batch import Batch
 from broker.store.rows import RequestRow
 from broker.timers import Timers
 from devices.adapter import ArmAwayError, ArmRefusedError
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.items.settling import Ending, same
 from schema.arms import Verb
 from schema.envelope import Stage, Wait, Warned
@@ -96,7 +96,7 @@ class Settler:
         session.count_in(job)
         obstacle = self._obstacles.of(session, job)
         several = job if isinstance(job, BatchJob) else None
-        held = held_by_service(session.state, job.slot[0]) if several is None else not needs_arm(session, several)
+        held = kept_by_service(session.state, job.slot[0]) if several is None else not needs_arm(session, several)
         in_force = held and not isinstance(obstacle, Park)
         if obstacle is None and not (job.unchanged or job.waits_turn or in_force) and session.numbers_ahead():
             self._number(session, job)
@@ -108,7 +108,7 @@ class Settler:
         if session.parked:
             self.parking.supersede(session, job)
         if in_force and several is not None:
-            self._batches.take_held(session, several)
+            self._batches.take_own(session, several)
             return
         if in_force and job.wanted is not None:
             self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
@@ -234,7 +234,7 @@ class Settler:
         if job.wanted is None or not job.committed or job.state is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
-        if fenced or held_by_service(session.state, job.slot[0]):
+        if fenced or kept_by_service(session.state, job.slot[0]):
             return False
         if self.parking.set_aside(session, job):
             return True
@@ -263,7 +263,7 @@ class Settler:
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
-        if job.wanted is not None and held_by_service(session.state, job.slot[0]):
+        if job.wanted is not None and kept_by_service(session.state, job.slot[0]):
             self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
         if job.state is State.ACCEPTED or (job.state is State.WRITING and _is_fenced(session, job)):
@@ -315,7 +315,7 @@ class Settler:
             return
         self.endings.record_foreign(session, job.slot, read, "")
         job.unchanged = False
-        later = session.state.pending[job.slot] > 1
+        later = session.state.open[job.slot] > 1
         job.setter = session.setter_of(job, wanted)
         job.rev = self._ledger.desire(session, job.slot, None if later else wanted, job.setter)
         session.await_reading(job, wanted)

@@ -1,6 +1,6 @@
 """In which order the slots of a batch are written: no instant is looser than both the old and the new values."""
 
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.items.direction import Direction
 from handlers.state.arm_state import ArmState
 from schema.arms import Slot
@@ -34,4 +34,4 @@ def turn_of(state: ArmState, slot: Slot, direction: Direction) -> tuple[int, boo
     """What a slot is sorted by: its class, then whether the arm has to be told, then its place in the table."""
     key = slot[0]
     place = _UNORDERED.index(key) if key in _UNORDERED else _PLACES[slot]
-    return _TURNS[direction], not held_by_service(state, key), place
+    return _TURNS[direction], not kept_by_service(state, key), place

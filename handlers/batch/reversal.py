@@ -47,7 +47,7 @@ def _why_kept(state: ArmState, rev: int, slot: Slot, after: Message | None) -> s
     reported = state.reported.get(slot)
     if state.desired_rev.get(slot) != rev or after is None or reported is None:
         return f"it was set in revision {state.desired_rev.get(slot, 0)}"
-    if state.pending.get(slot):
+    if state.open.get(slot):
         return "a newer change of it is under way"
     if not same(slot[0], reported, after, state.resolution_rad):
         return "another writer changed it"

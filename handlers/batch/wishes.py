@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from handlers.items.config_items import CHECKS, held_by_service
-from handlers.items.held_checks import vectors_in
+from handlers.items.config_items import CHECKS, kept_by_service
 from handlers.items.overlay import overlay
+from handlers.items.own_checks import vectors_in
 from handlers.items.parameter_checks import present_parameters
 from handlers.stack.joint_vectors import to_message
 from handlers.state.arm_state import ArmState, as_message
@@ -47,7 +47,7 @@ def wish_of(state: ArmState, slot: Slot, value: Message, *, whole: bool = False)
     if isinstance(value, JointLimits):
         return _limits(state, value if whole else overlay(state.desired[slot], value), named)
     if isinstance(value, JointParameterMap):
-        if whole and held_by_service(state, key):
+        if whole and kept_by_service(state, key):
             return Wish(value, CHECKS[key])
         merged = JointParameterMap(present_parameters(state) | value.parameters)
         return Wish(merged, CHECKS[key], frozenset(value.parameters))

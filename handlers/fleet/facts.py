@@ -29,7 +29,7 @@ def model(seen: Seen) -> str:
 def ready(seen: Seen) -> bool:
     """Whether it takes changes now."""
     state = seen.state
-    return state.online and state.ready and not state.held
+    return state.online and state.ready and not state.distrust
 
 
 def mode(seen: Seen) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from handlers.items.held_checks import beyond, no_such_joint, refuse
+from handlers.items.own_checks import beyond, no_such_joint, refuse
 from handlers.rpc.plain_params import listed
 from handlers.stack.arm_limits import limits_of
 from handlers.stack.limit_layers import PARAMETERS_SLOT
@@ -42,8 +42,8 @@ EXPECTED = {True: "a flag", False: "a number"}
 
 def present_parameters(state: ArmState) -> dict[str, bool | float]:
     """What a change leaves as it is where it does not say otherwise: the wishes under way, else what an arm holds."""
-    held_by_arm = PARAMETERS_SLOT[0] in state.arm_items
-    values = state.reported if held_by_arm and not state.pending.get(PARAMETERS_SLOT) else state.desired
+    kept_by_arm = PARAMETERS_SLOT[0] in state.arm_items
+    values = state.reported if kept_by_arm and not state.open.get(PARAMETERS_SLOT) else state.desired
     return as_message(values[PARAMETERS_SLOT], JointParameterMap).parameters
 
 

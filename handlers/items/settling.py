@@ -11,7 +11,7 @@ from schema.arms import Slot
 from schema.items import ANGLE_FIELDS, CONFIG_ITEMS, ConfigItem
 from schema.messages import Message
 
-_EXACT = frozenset(item.key for item in CONFIG_ITEMS if item.held_by_service)
+_EXACT = frozenset(item.key for item in CONFIG_ITEMS if item.kept_by_service)
 """Items that are kept as they were given."""
 _ANGULAR = frozenset(item.key for item in CONFIG_ITEMS if item.quantity is not None and item.quantity.angular)
 """Items whose numbers are all angles."""

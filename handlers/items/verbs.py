@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.config_items import CHECKS, kept_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.parts import put
 from handlers.items.room import check_room
@@ -12,7 +12,7 @@ from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState, as_message
 from handlers.state.places import Given, Place, by_slot
-from handlers.state.refusals import NOTHING_CHANGED, held_arm, not_read
+from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm, not_read
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
 from schema.envelope import View, Warned
@@ -44,7 +44,7 @@ def read_slot(state: ArmState, request: Request, slot: Slot) -> Answer:
         warnings=offline_warnings(state),
         reported_at_us=state.read_at_us,
         desired=desired if differs else None,
-        pending_rev=state.pending_rev.get(slot, 0) if state.pending.get(slot) else 0,
+        pending_rev=state.open_rev.get(slot, 0) if state.open.get(slot) else 0,
         until_us=0 if state.overrides is None else until_of(state, (slot,)),
     )
 
@@ -103,9 +103,9 @@ def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = Fals
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
     check_known(state, request.user)
-    if at_once and state.held:
-        raise held_arm(state)
-    if at_once and not held_by_service(state, slot[0]):
+    if at_once and state.distrust:
+        raise distrusted_arm(state)
+    if at_once and not kept_by_service(state, slot[0]):
         check_presence(state)
     if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
     if if_rev is not None and not last_rev <= if_rev <= state.rev:
@@ -123,7 +123,7 @@ def check_known(state: ArmState, user: str) -> None:
     if not state.adopted or state.description is None:
         raise not_read(state)
     if state.unfit:
-        raise held_arm(state)
+        raise distrusted_arm(state)
 
 
 def absence(state: ArmState) -> BrokerError | None:
@@ -164,7 +164,7 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
 
 def is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
     """Whether a value equals both desired and reported, with nothing pending and no override above another ground."""
-    if state.pending.get(slot) or (state.overrides is not None and state.overrides.places(slot)):
+    if state.open.get(slot) or (state.overrides is not None and state.overrides.places(slot)):
         return False
     for there in (state.desired.get(slot), state.reported.get(slot)):
         if there is None or not equal(slot[0], value, there, state.resolution_rad):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from handlers.batch.decide import preview
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.methods.pending import waiting_warnings
 from handlers.rpc.outcome import (
     Answer,
@@ -95,10 +95,10 @@ def check_hold(state: ArmState, user: str, now_us: int) -> None:
         BrokerError: held.
     """
     if (hold := barring(state, user, now_us)) is not None:
-        raise held_by(state, hold)
+        raise locked_by(state, hold)
 
 
-def held_by(state: ArmState, hold: Hold) -> BrokerError:
+def locked_by(state: ArmState, hold: Hold) -> BrokerError:
     """The refusal that a lock gives: who, since when, until when, why."""
     who = hold.by.user if hold.by.proven else f"{hold.by.user} (not proven)"
     end = f" until {format_time(hold.until_us)}" if hold.until_us else ""
@@ -131,8 +131,8 @@ def checked(state: ArmState, rpc: Rpc, outcome: Outcome) -> Answer:
 def _in_force_at_once(state: ArmState, outcome: Outcome) -> bool:
     """Whether what is asked needs no arm."""
     if isinstance(outcome, BatchProposal):
-        return all(held_by_service(state, step.slot[0]) for step in outcome.steps)
-    return not isinstance(outcome, Proposal) or held_by_service(state, outcome.slot[0])
+        return all(kept_by_service(state, step.slot[0]) for step in outcome.steps)
+    return not isinstance(outcome, Proposal) or kept_by_service(state, outcome.slot[0])
 
 
 def hold_document(hold: Hold) -> dict[str, object]:
@@ -159,7 +159,7 @@ def _foreseen(state: ArmState, outcome: Outcome) -> str:
     direction = "loosening" if outcome.loosening else "tightening"
     if _in_force_at_once(state, outcome):
         return f"the change would be in force at once, as a {direction}"
-    if state.held:
+    if state.distrust:
         return f"the change would wait, as a {direction}: {state.arm} is held"
     if not state.online:
         return f"the change would wait, as a {direction}: {state.arm} is not connected"

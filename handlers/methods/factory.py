@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from handlers.batch.outcomes import failed, kind_of, worst
-from handlers.items.config_items import held_by_service
-from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.config_items import kept_by_service
+from handlers.items.own_items import INITIAL_ORDER, initial_value
 from handlers.items.verbs import check_known, check_presence
 from handlers.rpc.outcome import Restoration
 from handlers.rpc.plain_params import known_only, plain_params
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
-from handlers.state.refusals import NOTHING_CHANGED, held_arm
+from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.items import CONFIG_ITEMS, ConfigItem, slot_path
@@ -41,18 +41,18 @@ def factory_slots(state: ArmState) -> tuple[Slot, ...]:
     own = [
         (item.key, int(mode))
         for item in CONFIG_ITEMS
-        if not held_by_service(state, item.key)
+        if not kept_by_service(state, item.key)
         for mode in item.modes or (0,)
         if (item.key, int(mode)) in state.reported
         and (_resettable(state, item) or ((item.key, int(mode)) in state.first and f"Set{item.noun}" in state.methods))
     ]
-    held = [slot for slot in INITIAL_ORDER if slot in state.reported and held_by_service(state, slot[0])]
+    held = [slot for slot in INITIAL_ORDER if slot in state.reported and kept_by_service(state, slot[0])]
     return (*held, *own)
 
 
 def step_of(state: ArmState, item: ConfigItem, slot: Slot) -> Step:
     """What is done to a slot of `factory_slots`."""
-    if held_by_service(state, slot[0]):
+    if kept_by_service(state, slot[0]):
         return Step(Verb.SET, initial_value(state, slot))
     if _resettable(state, item):
         return Step(Verb.RESET, None)
@@ -67,8 +67,8 @@ def restore_factory(state: ArmState, request: Request) -> Restoration:
     """
     known_only(plain_params(request), ())
     check_known(state, request.user)
-    if state.held:
-        raise held_arm(state)
+    if state.distrust:
+        raise distrusted_arm(state)
     check_presence(state)
     slots = factory_slots(state)
     if_rev, last_rev = request.envelope.if_rev, max((state.last_rev.get(slot, 0) for slot in slots), default=0)

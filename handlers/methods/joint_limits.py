@@ -1,7 +1,7 @@
 """The application limits of an arm: JointLimits as a whole, or joint by joint; always inside the machine's."""
 
-from handlers.items.held_checks import Naming, check_limits, no_such_joint
-from handlers.items.held_items import reset_held
+from handlers.items.own_checks import Naming, check_limits, no_such_joint
+from handlers.items.own_items import reset_own
 from handlers.items.verbs import admit, propose, read_slot
 from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request
@@ -67,4 +67,4 @@ def set_limit(state: ArmState, request: Request) -> Proposal:
 
 def reset_limits(state: ArmState, request: Request) -> Proposal:
     """ResetJointLimits: back to the limits of the machine."""
-    return reset_held(_ITEM, state, request)
+    return reset_own(_ITEM, state, request)

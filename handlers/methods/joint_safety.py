@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from handlers.items.held_checks import no_such_joint
-from handlers.items.held_items import initial_value, propose_reset
+from handlers.items.own_checks import no_such_joint
+from handlers.items.own_items import initial_value, propose_reset
 from handlers.items.verbs import admit, propose, read_slot
 from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request

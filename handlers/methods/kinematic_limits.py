@@ -51,7 +51,7 @@ def _differs(state: ArmState, keys: set[Slot]) -> tuple[bool, int]:
     """Whether desired and reported differ in any of the slots, and the newest unsettled revision of them."""
     slots = keys & state.reported.keys()
     differs = not all(agrees(state, slot) for slot in slots)
-    return differs, max((state.pending_rev.get(slot, 0) for slot in slots if state.pending.get(slot)), default=0)
+    return differs, max((state.open_rev.get(slot, 0) for slot in slots if state.open.get(slot)), default=0)
 
 
 def _answer(state: ArmState, request: Request, keys: set[Slot], made: Callable[[Values], Message]) -> Answer:

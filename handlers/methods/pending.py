@@ -4,7 +4,7 @@ from handlers.rpc.outcome import ArmOrder, ConfirmOrder, DiscardOrder
 from handlers.rpc.plain_params import integer, known_only, plain_params, quoted
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState
-from handlers.state.refusals import NOTHING_CHANGED, held_arm, not_read
+from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm, not_read
 from schema.envelope import Warned
 from schema.errors import BrokerError
 
@@ -17,8 +17,8 @@ def waiting_warnings(state: ArmState) -> tuple[Warned, ...]:
     """The warning of an accepted change whose arm cannot take it now."""
     if not state.online:
         return (Warned("DEVICE_DISCONNECTED", f"{state.arm} is not connected; the change goes out when it is back"),)
-    if state.held:
-        return (Warned("DEVICE_NOT_READY", f"{state.arm} is held: {state.held}; the change waits"),)
+    if state.distrust:
+        return (Warned("DEVICE_NOT_READY", f"{state.arm} is held: {state.distrust}; the change waits"),)
     if not state.ready:
         return (Warned("DEVICE_NOT_READY", f"{state.arm} takes no change now; it goes out when the arm is ready"),)
     return ()
@@ -83,10 +83,10 @@ def confirm_arm(state: ArmState, request: Request) -> ArmOrder:
     """
     known_only(plain_params(request), ())
     if state.unfit:
-        raise held_arm(state)
+        raise distrusted_arm(state)
     if not state.adopted and not state.damaged:
         raise not_read(state)
-    if not state.held:
+    if not state.distrust:
         text = f"{state.arm} is not held, there is nothing to confirm. {NOTHING_CHANGED}"
         raise BrokerError("revision_conflict", text)
     if not state.online:

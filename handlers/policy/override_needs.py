@@ -46,6 +46,6 @@ def _loosening(state: ArmState, given: Mapping[Place, Given], lasts_us: int) -> 
     for slot, places in by_slot(given).items():
         item, reported = ITEMS[slot[0]], state.reported[slot]
         value = put(state, slot, reported, given)
-        others = (reported, put(state, slot, value, dict.fromkeys(places))) if item.held_by_service else ()
+        others = (reported, put(state, slot, value, dict.fromkeys(places))) if item.kept_by_service else ()
         numbers = tuple(bounded(item, value, others, limits_of(state).joints))
         yield Need(PolicyRight.LOOSEN, state.arm, item.key, slot_path(slot), numbers, lasts_us=lasts_us)

@@ -87,7 +87,7 @@ def _found(item: ConfigItem, value: Message, references: Collection[Message]) ->
     elif item.key in MASSES:
         name = MASSES[item.key]
         yield Number((name,), name, getattr(value, name), "kg")
-    elif item.held_by_service:
+    elif item.kept_by_service:
         changed = _changed(value, references)
         if item.record is JointLimits:
             yield from _of_limits(as_message(value, JointLimits), changed)

@@ -58,7 +58,7 @@ class ArmState:
     """One arm. Handlers read it; only the acceptor and the settler change it.
 
     `desired` is what was accepted, `reported` what was last read; `last_rev` is the revision of the last change of a
-    slot, foreign ones included; `unsettled` counts the changes without an end, `pending` those of each slot.
+    slot, foreign ones included; `unsettled` counts the changes without an end, `open` those of each slot.
     """
 
     arm: str
@@ -90,7 +90,7 @@ class ArmState:
     ready: bool = False
     activity: Activity = Activity.UNKNOWN
     """What it does, as far as its adapter tells; UNKNOWN while it is not online."""
-    held: str = ""
+    distrust: str = ""
     """Why the arm is held; empty when it is not."""
     damaged: bool = False
     """Whether it is held because rows of it in the store were damaged: nothing is known of it before ConfirmArm."""
@@ -113,8 +113,8 @@ class ArmState:
     reported: dict[Slot, Message] = field(default_factory=dict)
     desired_rev: dict[Slot, int] = field(default_factory=dict)
     last_rev: dict[Slot, int] = field(default_factory=dict)
-    pending: dict[Slot, int] = field(default_factory=dict)
-    pending_rev: dict[Slot, int] = field(default_factory=dict)
+    open: dict[Slot, int] = field(default_factory=dict)
+    open_rev: dict[Slot, int] = field(default_factory=dict)
     desired_by: dict[Slot, Setter] = field(default_factory=dict)
     reported_by: dict[Slot, Setter] = field(default_factory=dict)
     unread: dict[Slot, tuple[tuple[Message, Setter], ...]] = field(default_factory=dict)

@@ -22,15 +22,15 @@ def listing(values: Sequence[float]) -> str:
     return "[" + ", ".join(map(number, values)) + "]"
 
 
-def held_arm(state: ArmState) -> BrokerError:
+def distrusted_arm(state: ArmState) -> BrokerError:
     """The refusal of what an arm that is held does not take."""
-    return BrokerError("held", f"{state.arm} is held: {state.held}. {NOTHING_CHANGED}")
+    return BrokerError("held", f"{state.arm} is held: {state.distrust}. {NOTHING_CHANGED}")
 
 
 def not_read(state: ArmState) -> BrokerError:
     """The refusal of anything that needs an arm that was never read, or of which what was read is damaged."""
     if state.damaged:
-        return held_arm(state)
+        return distrusted_arm(state)
     return BrokerError("arm_not_read", f"{state.arm} was never read since it was registered. {NOTHING_CHANGED}")
 
 

@@ -30,7 +30,7 @@ def unrest(state: ArmState) -> str:
     """
     if not state.online:
         return f"{state.arm} is not connected"
-    if state.held:
+    if state.distrust:
         return f"{state.arm} is held"
     if state.activity not in (Activity.IDLE, Activity.UNKNOWN):
         return f"its activity is {state.activity.value}"

@@ -58,7 +58,7 @@ def taken_back(content_type: str, codec: Codec, payload: bytes, refusal: BrokerE
     What has no Content Type, looks like no other codec and turns out to be no protobuf either is refused as JSON.
     """
     guessed = not content_type and codec is CODECS[ProtobufCodec.content_type]
-    is_request = refusal.kind not in _NO_REQUEST or refusal.request_id
+    is_request = refusal.kind not in _NO_REQUEST or refusal.bare_id
     if not guessed or (is_request and not _is_text(payload)):
         return codec, refusal
     json_codec = CODECS[JsonCodec.content_type]

@@ -18,7 +18,7 @@ class Codec(Protocol):
         """The envelope of a payload of at most 64 KiB.
 
         Raises:
-            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `bare_id` where it was readable.
         """
         ...
 

@@ -50,7 +50,7 @@ def valid_id(value: object) -> str:
 
 def tell_id(refusal: BrokerError, value: object) -> None:
     """Let a refusal name the id that its request has; what is no id is told as far as it is a text or a number."""
-    refusal.request_id = valid_id(value)
+    refusal.bare_id = valid_id(value)
     text = repr(value) if type(value) in (int, float) else value
     refusal.told_id = text[:ID_MOST] if type(text) is str else ""
 
@@ -232,7 +232,7 @@ def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
     """The envelope of a plain document, its params as they came.
 
     Raises:
-        BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` if the document has an id.
+        BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `bare_id` if the document has an id.
     """
     if type(document) is not dict:
         raise BrokerError("malformed", "the payload: an object is needed")

@@ -95,7 +95,7 @@ class JsonCodec(PlainCodec):
         """The envelope of a payload; white space and NULs after the document are cut (`padded`).
 
         Raises:
-            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `bare_id` where it was readable.
         """
         document_bytes = payload.rstrip(_PADDING)
         try:

@@ -87,7 +87,7 @@ class MsgpackCodec(PlainCodec):
         """The envelope of a payload.
 
         Raises:
-            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `bare_id` where it was readable.
         """
         try:
             document = _decode(payload)

@@ -61,18 +61,18 @@ class ProtobufCodec:
         """The envelope of a payload; zero means absent in times and periods.
 
         Raises:
-            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `request_id` where it was readable.
+            BrokerError: `malformed`, `unknown_field` or `bad_request_field`, with `bare_id` where it was readable.
         """
         if not payload:
             raise BrokerError("malformed", "the payload: it is empty")
-        request_id = ""
+        bare_id = ""
         try:
             request = parse(payload, wire.Request)
-            request_id = request.id
+            bare_id = request.id
             refuse_unknown(request, payload)
         except FaultError as fault:
             refusal = fault.as_refusal()
-            tell_id(refusal, request_id)
+            tell_id(refusal, bare_id)
             raise refusal from None
         return _read_request(request)
 

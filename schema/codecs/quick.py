@@ -86,14 +86,14 @@ def _nothing(_payload: bytes) -> None:
 
 def _envelope(values: tuple[Any, ...]) -> RequestEnvelope:
     """The envelope of an id, params that are looked at elsewhere, and options; an unusual one raises."""
-    request_id, options = values[0], values[2:]
-    if request_id is UNSET:
-        request_id = ""
-    elif type(request_id) is not str or not ID.fullmatch(request_id):
+    bare_id, options = values[0], values[2:]
+    if bare_id is UNSET:
+        bare_id = ""
+    elif type(bare_id) is not str or not ID.fullmatch(bare_id):
         raise UnusualError
     if options == _NO_OPTIONS:
-        return RequestEnvelope(request_id)
+        return RequestEnvelope(bare_id)
     given = {
         field: read(value) for (_, field, read), value in zip(_OPTIONS, options, strict=True) if value is not UNSET
     }
-    return RequestEnvelope(request_id, **given)
+    return RequestEnvelope(bare_id, **given)

@@ -33,10 +33,10 @@ def decode_whole(payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, M
     """Envelope and params of a request with nothing but an id and params; None for every other payload."""
     try:
         request = _known(payload, wire.Request)
-        request_id, params = request.id, request.params
-        if not ID.fullmatch(request_id) or len(request.ListFields()) != (2 if params else 1):
+        bare_id, params = request.id, request.params
+        if not ID.fullmatch(bare_id) or len(request.ListFields()) != (2 if params else 1):
             return None
-        return RequestEnvelope(request_id), _message(params, cls) if params else cls()
+        return RequestEnvelope(bare_id), _message(params, cls) if params else cls()
     except (DecodeError, *UNUSUAL):
         return None
 

@@ -45,7 +45,7 @@ def test_what_is_known_counts_under_the_new_name(tmp_path: Path) -> None:
         renamed = arms({"id": "r12", "was": "r13"}, {"id": "s7"})
         async with Plant(tmp_path, retained=retained, arm=renamed) as plant:
             session = plant.session("r12")
-            assert (session.serial, session.state.held, session.state.online) == (serial, "", True)
+            assert (session.serial, session.state.distrust, session.state.online) == (serial, "", True)
             assert (session.state.authority, session.state.hold is not None) == ("advise", True)
             assert values(plant, "r12") == known
             await plant.turn(1.0)
@@ -62,7 +62,7 @@ def test_what_is_known_counts_under_the_new_name(tmp_path: Path) -> None:
             assert SET in {entry["method"] for entry in history["result"]["changes"]}
             await plant.committed()
         async with Plant(tmp_path, arm=arms({"id": "r12"}, {"id": "s7"})) as plant:
-            assert (plant.session("r12").serial, plant.session("r12").state.held) == (serial, "")
+            assert (plant.session("r12").serial, plant.session("r12").state.distrust) == (serial, "")
             assert [event for event in plant.events("r12") if event["event"] == "ARM_RENAMED"] == []
 
     run(whole)

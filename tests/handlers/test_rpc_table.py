@@ -6,7 +6,7 @@ import pytest
 
 from handlers import rpc_table
 from handlers.rpc.row import Access, Address, Guard
-from handlers.rpc_table import FLEET_METHODS, HELD_METHODS, MAY_TIGHTEN, RPC_TABLE, SERVICE_METHODS, reply_message
+from handlers.rpc_table import FLEET_METHODS, MAY_TIGHTEN, OWN_METHODS, RPC_TABLE, SERVICE_METHODS, reply_message
 from schema.items import ITEMS
 from schema.messages import JointSpeedSoftLimits
 
@@ -82,7 +82,7 @@ def test_the_table_holds_the_thirty_of_kinova_and_our_own() -> None:
     assert (len(KINOVA), len(set(KINOVA))) == (30, 30)
     assert sorted(RPC_TABLE) == sorted(KINOVA + OWN + HELD + OF_FLEET)
     assert sorted(OWN + HELD) == sorted(SERVICE_METHODS)
-    assert sorted(HELD) == sorted(HELD_METHODS)
+    assert sorted(HELD) == sorted(OWN_METHODS)
     assert sorted(OF_FLEET) == sorted(FLEET_METHODS)
 
 

@@ -388,7 +388,7 @@ def test_the_tightest_of_what_is_and_what_waits_counts(play: Callable[[Scenario]
             ]
             await plant.call("r1", "DiscardPending", {"all": True})
             assert state.unread == {}
-            assert (state.unsettled, state.pending, state.pending_rev, state.parked) == (0, {}, {}, {})
+            assert (state.unsettled, state.open, state.open_rev, state.parked) == (0, {}, {}, {})
 
     play(scenario)
 

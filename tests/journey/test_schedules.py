@@ -17,7 +17,7 @@ from broker.arms.batch_job import BatchJob
 from broker.life import State
 from broker.link.mqtt_link import InboundMessage
 from devices.adapter import LinkState
-from schema.items import HELD_SLOTS
+from schema.items import OWN_SLOTS
 from tests.memory_link import BASE, Published
 from tests.stored import event_bodies
 from tests.virtual_plant import Plant, run
@@ -173,7 +173,7 @@ def check_counts(plant: Plant) -> None:
         state, unsettled = session.state, session.unsettled()
         assert state.unsettled == len(unsettled)
         places = Counter(slot for job in unsettled for slot in job.places)
-        assert state.pending == places
+        assert state.open == places
         parts = [part for job in unsettled for part in job.parts if not isinstance(job, BatchJob) or not job.factory]
         asked = [part for part in parts if part.wanted is not None and not part.unchanged]
         assert sum(map(len, state.unread.values())) == len(asked)
@@ -241,11 +241,11 @@ def check_rest(schedule: Schedule, plant: Plant, events: dict[str, list[dict[str
         documents = {each.topic: each.document for each in schedule.published if each.retained}
         config, reported = documents[f"state/{arm}/config"], documents[f"state/{arm}/reported"]
         assert session.unsettled() == []
-        assert (session.state.unsettled, session.state.pending, session.state.pending_rev) == (0, {}, {})
+        assert (session.state.unsettled, session.state.open, session.state.open_rev) == (0, {}, {})
         assert (config["pending"], config["seq"], config["rev"]) == ([], len(events[arm]), session.state.rev)
         assert reported["seq"] == len(events[arm])
         adapter: Any = session.adapter
-        of_arm = {slot: value for slot, value in session.state.reported.items() if slot not in HELD_SLOTS}
+        of_arm = {slot: value for slot, value in session.state.reported.items() if slot not in OWN_SLOTS}
         assert adapter._arm._firmware.read_all().items == of_arm
         last = {}
         for event in events[arm]:

@@ -93,7 +93,7 @@ def test_retry_words() -> None:
 def test_a_refusal_has_the_numbers_of_its_kind() -> None:
     refusal = BrokerError("out_of_limits", "too much", (Violation("x", 2.0, 1.0, "m", "<=", "hard:device"),))
     assert (refusal.code, refusal.sub_code, refusal.name) == (3, 48, "VALUE_IS_ABOVE_MAXIMUM")
-    assert (refusal.retry, refusal.retry_after_ms, refusal.request_id) == (Retry.NEW_ID, 0, "")
+    assert (refusal.retry, refusal.retry_after_ms, refusal.bare_id) == (Retry.NEW_ID, 0, "")
     assert (str(refusal), refusal.violations[0].path) == ("too much", "x")
 
 

@@ -11,10 +11,10 @@ from schema.items import (
     ANGLE_FIELDS,
     CONFIG_ITEMS,
     DESIRED_SPEEDS,
-    HELD_SLOTS,
     ITEMS,
     KINOVA_ITEMS,
     NUMBER_FIELDS,
+    OWN_SLOTS,
     SOFT_LIMIT_MODES,
     SOFT_LIMITS,
     Zero,
@@ -71,7 +71,7 @@ def test_no_key_and_no_event_stands_twice() -> None:
 
 
 def test_the_service_holds_what_no_kinova_arm_has() -> None:
-    assert {key for key, _ in HELD_SLOTS} == OWN
+    assert {key for key, _ in OWN_SLOTS} == OWN
     assert ITEMS.keys() - OWN == KINOVA_ITEMS
 
 

@@ -13,7 +13,7 @@ from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
 from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of
 from handlers.batch.projection import check_value
-from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.config_items import CHECKS, kept_by_service
 from handlers.items.direction import Direction, is_loosening
 from handlers.items.settling import Ending, equal, same
 from handlers.items.verbs import check_presence
@@ -46,14 +46,14 @@ class Batches:
         self._ledger.mark_writing(session, job)
         number = job.cmd_seq - 1
         for step in job.steps:
-            if not step.outcome and not held_by_service(session.state, step.slot[0]):
+            if not step.outcome and not kept_by_service(session.state, step.slot[0]):
                 number += 1
                 step.epoch, step.cmd_seq = job.epoch, number
         session.cmd_seq = max(number, job.cmd_seq)
         session.sent = (job.epoch, session.cmd_seq)
         self._ledger.put_arm(session)
 
-    def take_held(self, session: ArmSession, job: BatchJob) -> None:
+    def take_own(self, session: ArmSession, job: BatchJob) -> None:
         """End a batch of slots that the service holds."""
         self._next(session, job)
         self._end(session, job)
@@ -159,7 +159,7 @@ class Batches:
                 if job.state in WAITING:
                     return None
                 continue
-            if not held_by_service(session.state, step.slot[0]):
+            if not kept_by_service(session.state, step.slot[0]):
                 job.step = step
                 return step
             if step.wanted is None:
@@ -214,7 +214,7 @@ class Batches:
         """Whether a step of a RestoreFactory may begin; what it wants is known now."""
         state, slot = session.state, step.slot
         step.verb, step.wanted = step_of(state, step.item, slot)
-        if held_by_service(state, slot[0]) or job.state is State.RESUMED:
+        if kept_by_service(state, slot[0]) or job.state is State.RESUMED:
             return True
         if step.wanted is not None and equal(slot[0], step.wanted, state.reported[slot], state.resolution_rad):
             if state.desired_rev.get(slot) == job.rev:  # nobody could name it before

@@ -6,7 +6,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
 from broker.life import Origin, State
 from broker.settle.parts import Parts
-from handlers.items.config_items import held_by_service
+from handlers.items.config_items import kept_by_service
 from handlers.items.settling import Ending
 from schema.errors import BrokerError
 from schema.messages import Message
@@ -53,7 +53,7 @@ class ResumedBatches:
         for step in job.open:
             if job.factory:
                 self._batches.may_restore(session, job, step)
-            if held_by_service(session.state, step.slot[0]):
+            if kept_by_service(session.state, step.slot[0]):
                 if job.factory and step.wanted is not None:
                     self._batches.take(session, job, step, step.wanted, Ending.APPLIED)
             elif not await self._read_first(session, job, step):
@@ -91,6 +91,6 @@ class ResumedBatches:
     def _may_resend(self, session: ArmSession, job: BatchJob, step: StepJob) -> bool:
         """Whether a step that is as it was may be sent once more, with the number that it had."""
         state = session.state
-        if not (state.online and state.ready) or state.held or not self._obstacles.free(session, job):
+        if not (state.online and state.ready) or state.distrust or not self._obstacles.free(session, job):
             return False
         return bool(step.cmd_seq) and self._obstacles.of_step(session, job, step) is None

@@ -18,7 +18,7 @@ from handlers.batch.decide import Asked as Wanted
 from handlers.batch.decide import decide_batch
 from handlers.batch.outcomes import CHANGED
 from handlers.batch.reversal import METHOD, WHOLE_ARM, Effect, undo
-from handlers.methods.authority import barring, below_control, held_by
+from handlers.methods.authority import barring, below_control, locked_by
 from handlers.overrides.standing import kept_by, standing
 from schema.arms import Authority, Slot
 from schema.envelope import Author
@@ -144,7 +144,7 @@ class Reversals:
         if state.authority is not Authority.CONTROL:
             return below_control(state)
         hold = barring(state, by.user, self._ledger.clock.now_us())
-        return None if hold is None else held_by(state, hold)
+        return None if hold is None else locked_by(state, hold)
 
     def _common(self, by: Author, asked: Asked, plan: int) -> dict[str, Any]:
         return {

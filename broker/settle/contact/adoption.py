@@ -17,8 +17,8 @@ from broker.settle.parking import Parking
 from broker.store.meta_keys import DAMAGED
 from broker.store.rows import FirstRow
 from devices.adapter import Snapshot
-from handlers.items.config_items import held_by_service
-from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.config_items import kept_by_service
+from handlers.items.own_items import INITIAL_ORDER, initial_value
 from handlers.methods.factory import has_no_reset
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import SETTINGS_USER, with_joint_types
@@ -78,7 +78,7 @@ class Adoption:
         if why := self._take_description(session, description):
             self._hold(session, why, unfit=True)
             return False
-        state.held, state.unfit, session.found = "", False, None
+        state.distrust, state.unfit, session.found = "", False, None
         if not state.adopted:
             self._tell_other_name(session, description.serial)
         self._keep(session, description)
@@ -96,9 +96,9 @@ class Adoption:
 
     def _hold(self, session: ArmSession, why: str, *, unfit: bool) -> None:
         state = session.state
-        if state.held != why:
+        if state.distrust != why:
             log.error("arm_held", arm=session.arm, why=why)
-        state.held, state.unfit, session.found = why, unfit, None
+        state.distrust, state.unfit, session.found = why, unfit, None
 
     def _take_description(self, session: ArmSession, description: Description) -> str:
         """Let the limits be made of what an arm tells; why they cannot be used, empty if they can."""
@@ -145,14 +145,14 @@ class Adoption:
         if why := self._take_description(session, found.description):
             state.description, state.described_at_us = known, told_at_us
             raise BrokerError("held", f"{session.arm} stays held: {why}. {NOTHING_CHANGED}")
-        state.held, session.found = "", None
+        state.distrust, session.found = "", None
         state.rev += 1
         if session.damage:
             session.damage, state.damaged, state.adopted = "", False, True
             self._ledger.store.batch.set_meta(DAMAGED + session.arm, "")
         state.read_at_us = state.mode_seen_at_us = self._ledger.clock.now_us()
         same_joints = known is not None and known.joints == found.description.joints
-        for slot in [one for one in INITIAL_ORDER if held_by_service(state, one[0])]:
+        for slot in [one for one in INITIAL_ORDER if kept_by_service(state, one[0])]:
             kept = state.reported.pop(slot, None)
             if kept is not None and same_joints:
                 self._adopt(session, slot, kept, state.reported_by[slot])
@@ -174,13 +174,13 @@ class Adoption:
         setter = self._by(FOREIGN_USER)
         for slot, read in snapshot.items.items():
             self._adopt_read(session, slot, read, setter)
-        self.adopt_held(session)
+        self.adopt_own(session)
 
-    def adopt_held(self, session: ArmSession) -> None:
+    def adopt_own(self, session: ArmSession) -> None:
         """Give the items that the service itself holds their first values."""
         setter: Setter | None = None
         for slot in INITIAL_ORDER:
-            if slot not in session.state.reported and held_by_service(session.state, slot[0]):
+            if slot not in session.state.reported and kept_by_service(session.state, slot[0]):
                 setter = setter or self._by(SETTINGS_USER)
                 self._adopt(session, slot, initial_value(session.state, slot), setter)
 

@@ -9,7 +9,7 @@ from broker.arms.jobs import ChangeJob
 from broker.record.ledger import Ledger
 from broker.record.principals import SERVICE
 from broker.settle.settler import Settler
-from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.config_items import CHECKS, kept_by_service
 from handlers.items.direction import is_loosening
 from handlers.items.settling import equal
 from schema.arms import Authority, Slot, Verb
@@ -63,7 +63,7 @@ class Drift:
         del self._timers[session.arm]
         state = session.state
         free = state.authority is Authority.CONTROL and state.hold is None
-        if not (free and state.adopted and state.online and state.ready) or state.held:
+        if not (free and state.adopted and state.online and state.ready) or state.distrust:
             return
         drifted = [slot for slot in state.reported if _drifted(session, slot)]
         if not drifted:
@@ -93,7 +93,7 @@ def _drifted(session: ArmSession, slot: Slot) -> bool:
     if state.desired_rev.get(slot, 0) <= session.restored_rev:
         return False
     owed = state.overrides is not None and state.overrides.owes(slot)
-    if owed or state.pending.get(slot) or held_by_service(state, slot[0]) or is_loosening(item, desired, reported):
+    if owed or state.open.get(slot) or kept_by_service(state, slot[0]) or is_loosening(item, desired, reported):
         return False
     if equal(slot[0], desired, reported, state.resolution_rad):
         return False

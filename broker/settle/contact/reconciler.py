@@ -93,7 +93,7 @@ class Reconciler:
         if link.online and not state.online:
             self.contact_soon(session, link.why or "the link came up")
             return
-        ready = link.ready and not state.held
+        ready = link.ready and not state.distrust
         if (state.online, state.ready) == (link.online, ready):
             self._set_activity(session)
             return
@@ -168,7 +168,7 @@ class Reconciler:
     async def _compare(self, session: ArmSession) -> bool:
         """Read everything, and tell of what differs from what was reported; whether the arm answered."""
         state = session.state
-        if state.held or not state.adopted:
+        if state.distrust or not state.adopted:
             return True
         try:
             async with self._contacts:
@@ -183,7 +183,7 @@ class Reconciler:
     async def reach(self, session: ArmSession, *, connect: bool = True) -> bool:
         """Connect, describe, read everything, adopt or compare; whether the arm answered."""
         description: Description | None = None
-        connect = connect or bool(session.state.held)
+        connect = connect or bool(session.state.distrust)
         async with self._contacts:  # until it is taken over: what all arms told at once would be much
             try:
                 if connect:
@@ -225,7 +225,7 @@ class Reconciler:
     async def follow(self, session: ArmSession, job: FollowJob) -> None:
         """Read a slot that another writer changed; emit only what differs from what was reported."""
         state = session.state
-        if state.held:
+        if state.distrust:
             return
         try:
             read = await session.adapter.read(job.slot)
@@ -251,7 +251,7 @@ class Reconciler:
             self._adoption.adopt(session, snapshot)
             return
         self._tell_changes(session, snapshot)
-        self._adoption.adopt_held(session)
+        self._adoption.adopt_own(session)
         self._ledger.put_arm(session)
         self._ledger.store.flush_soon()
         self._documents.mark(session, "reported", "mode")

@@ -79,7 +79,7 @@ def test_a_damaged_row_of_the_fleet_is_counted_anew_and_holds_no_arm(tmp_path: P
             emit(plant, FleetEvent.RECIPE_CHANGED)
             event = await plant.document("evt/@all/recipe", lambda each: each["seq"] == 3)
             assert event["prev"] == 1
-            assert [session.state.held for session in plant.service.sessions.values()] == ["", ""]
+            assert [session.state.distrust for session in plant.service.sessions.values()] == ["", ""]
             assert len(event_bodies(plant.store._connection, "@all")) == 3
 
     run(whole)

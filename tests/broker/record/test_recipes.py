@@ -115,7 +115,7 @@ def test_a_damaged_version_is_told_and_no_number_comes_again(tmp_path: Path) -> 
             assert [(one.table, one.key) for one in plant.loaded.damages] == [("recipe", "weld/2")]
             assert (await ask(plant, "GetRecipe", name="weld"))["versions"] == [1]
             assert (await put(plant, items=OTHER))["result"]["version"] == 3
-            assert all(session.state.held == "" for session in plant.service.sessions.values())
+            assert all(session.state.distrust == "" for session in plant.service.sessions.values())
         async with Plant(tmp_path) as plant:
             assert plant.loaded.damages == []
             assert (plant.loaded.meta[RECIPE_FLOOR], plant.loaded.meta[RECIPE_TOP]) == ("2", "3")

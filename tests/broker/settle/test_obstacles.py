@@ -64,14 +64,14 @@ HOLD = Hold(Author("ann", "hmi", proven=True), "service", START_US)
     ("state", "given", "expected"),
     [
         ({}, {}, "begins"),
-        ({"held": "another arm"}, {}, "waits: r1 is held: another arm: DEVICE_NOT_READY"),
-        ({"held": "another arm"}, RESET, "refused held"),
+        ({"distrust": "another arm"}, {}, "waits: r1 is held: another arm: DEVICE_NOT_READY"),
+        ({"distrust": "another arm"}, RESET, "refused held"),
         ({"online": False}, {}, "waits: r1 is not connected: DEVICE_DISCONNECTED"),
         ({"online": False}, RESET, "refused arm_away"),
         ({"online": False}, {"slot": MODE_SLOT}, "refused arm_away"),
         ({"online": False}, {"slot": ("joint_limits", 0), "wanted": JointLimits()}, "begins"),
         (
-            {"held": "x"},
+            {"distrust": "x"},
             {"slot": ("joint_limits", 0), "wanted": JointLimits()},
             "waits: r1 is held: x: DEVICE_NOT_READY",
         ),

@@ -168,13 +168,13 @@ def test_an_arm_with_another_serial_number_is_not_asked_how_a_change_ended(tmp_p
         session.serial, known = "ANOTHER", session.serial
         await plant.fault("r1", "offline", for_ms=1000)
         assert (await plant.reply(request))["error"]["kind"] == "outcome_unknown"
-        assert "ANOTHER" in session.state.held
+        assert "ANOTHER" in session.state.distrust
         waits = await plant.call("r1", SET, value(0.2))
         assert (waits["stage"], [one["name"] for one in waits["warnings"]]) == ("stored", ["DEVICE_NOT_READY"])
         session.serial = known
         event = await plant.document(CHANGED, lambda _: True)
         assert (event["request_id"], event["cause"]) == (f"u/c/{request}", "applied")
-        assert session.state.held == ""
+        assert session.state.distrust == ""
 
     play(tmp_path, scenario)
 

@@ -16,7 +16,7 @@ def test_a_slot_that_is_as_the_change_left_it_gets_back_what_was_there() -> None
 
 def test_a_slot_that_is_otherwise_is_kept_and_says_why() -> None:
     assert undo(arm(desired_rev={PAYLOAD: 4}), 3, EFFECTS).kept == {"payload_information": "it was set in revision 4"}
-    busy = arm(desired_rev={PAYLOAD: 3}, pending={PAYLOAD: 1})
+    busy = arm(desired_rev={PAYLOAD: 3}, open={PAYLOAD: 1})
     assert undo(busy, 3, EFFECTS).kept == {"payload_information": "a newer change of it is under way"}
     foreign = arm(desired_rev={TWIST: 3})
     assert undo(foreign, 3, {TWIST: Effect(linear(0.1), linear(0.2))}).kept == {

@@ -78,7 +78,7 @@ def test_every_fact_can_be_asked_for_and_each_that_is_told_is_one() -> None:
         ({"activity": "fault"}, {"activity": Activity.FAULT}, {}),
         ({"authority": "observe"}, {"authority": Authority.OBSERVE}, {}),
         ({"held_by": "bob"}, {"hold": Hold(AUTHOR, "work", 1)}, {}),
-        ({"ready": True}, {"online": True, "ready": True}, {"online": True, "ready": True, "held": "why"}),
+        ({"ready": True}, {"online": True, "ready": True}, {"online": True, "ready": True, "distrust": "why"}),
         ({"pending": True}, {"unsettled": 1}, {}),
         ({"override": True}, {"overrides": Overrides(live=(OVERRIDE,))}, {}),
         ({"override": False}, {"overrides": Overrides()}, {"overrides": Overrides(returning=(OVERRIDE,))}),

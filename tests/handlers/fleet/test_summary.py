@@ -45,7 +45,7 @@ def test_each_number_counts_what_its_name_says() -> None:
     foreign = {("payload_information", 0): PayloadInformation(9.0)}
     told = document(
         ("a", seen(activity=Activity.FAULT, ready=False, authority=Authority.OBSERVE)),
-        ("b", seen("held", held="why")),
+        ("b", seen("held", distrust="why")),
         ("c", seen("offline", online=False, hold=Hold(AUTHOR, "work", 1))),
         ("d", seen(unsettled=3, desired=foreign)._replace(held_changes=1)),
         ("e", seen(overrides=Overrides(live=(override(7, 2_000_000), override(8, 1_000_000))))),
@@ -100,12 +100,12 @@ def test_the_largest_summary_is_small() -> None:
 
 
 def test_an_arm_is_named_once_for_the_most_urgent_reason() -> None:
-    state: ArmState = dataclasses.replace(arm(), activity=Activity.FAULT, held="why")
+    state: ArmState = dataclasses.replace(arm(), activity=Activity.FAULT, distrust="why")
     assert document(("r1", Seen(state, "held")))["attention"] == [{"arm": "r1", "why": "fault"}]
 
 
 def test_an_arm_that_is_gone_counts_no_more() -> None:
-    summary, one = Summary(), counted(seen("held", held="another arm"))
+    summary, one = Summary(), counted(seen("held", distrust="another arm"))
     summary.change("r1", None, one)
     assert summary.document()["attention"] == [{"arm": "r1", "why": "held"}]
     summary.change("r1", one, None)

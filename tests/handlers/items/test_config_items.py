@@ -1,7 +1,7 @@
 import pytest
 
 from handlers.items.checks import CHECKS as ARM_CHECKS
-from handlers.items.config_items import CHECKS, held_by_service
+from handlers.items.config_items import CHECKS, kept_by_service
 from schema.errors import BrokerError
 from schema.fields import fields_of
 from schema.items import ITEMS, KINOVA_ITEMS, NUMBER_FIELDS
@@ -24,6 +24,6 @@ def test_every_item_with_a_bound_is_held_to_it(key: str) -> None:
 
 
 def test_the_service_holds_an_item_unless_the_arm_does() -> None:
-    assert not held_by_service(arm(), "gravity_vector")
-    assert held_by_service(arm(), "joint_limits")
-    assert not held_by_service(arm(arm_items=frozenset({"joint_limits"})), "joint_limits")
+    assert not kept_by_service(arm(), "gravity_vector")
+    assert kept_by_service(arm(), "joint_limits")
+    assert not kept_by_service(arm(arm_items=frozenset({"joint_limits"})), "joint_limits")

@@ -37,7 +37,7 @@ def test_a_get_answers_what_was_reported_and_when() -> None:
 def test_a_get_shows_what_is_desired_where_it_differs() -> None:
     state = arm()
     state.desired[GRAVITY] = GravityVector(9.81, 0.0, 0.0)
-    state.pending[GRAVITY], state.pending_rev[GRAVITY] = 1, 4
+    state.open[GRAVITY], state.open_rev[GRAVITY] = 1, 4
     found = answer(state, "GetGravityVector")
     assert found.result == GravityVector(0.0, 0.0, -9.81)
     assert (found.desired, found.pending_rev) == (GravityVector(9.81, 0.0, 0.0), 4)
@@ -47,9 +47,9 @@ def test_a_get_shows_what_is_desired_where_it_differs() -> None:
 
 def test_a_settled_revision_is_not_pending() -> None:
     state = arm()
-    state.pending_rev[GRAVITY] = 4
+    state.open_rev[GRAVITY] = 4
     assert answer(state, "GetGravityVector").pending_rev == 0
-    state.pending[GRAVITY] = 0
+    state.open[GRAVITY] = 0
     assert answer(state, "GetGravityVector").pending_rev == 0
 
 
@@ -107,9 +107,9 @@ def test_unchanged_wants_desired_and_reported_to_agree_and_nothing_pending() -> 
     for unknown in ("desired", "reported"):
         assert not propose(arm(**{unknown: {}}), "SetTwistLinearSoftLimit", linear(0.5)).unchanged
     state = arm()
-    state.pending[TWIST] = 1
+    state.open[TWIST] = 1
     assert not propose(state, "SetTwistLinearSoftLimit", linear(0.5)).unchanged
-    state.pending[TWIST] = 0
+    state.open[TWIST] = 0
     assert propose(state, "SetTwistLinearSoftLimit", linear(0.5)).unchanged
     state.reported[TWIST] = linear(0.4)
     assert not propose(state, "SetTwistLinearSoftLimit", linear(0.5)).unchanged
@@ -167,7 +167,7 @@ def test_a_mode_without_the_limit_is_told_before_the_values() -> None:
         ({"unsettled": 320}, "busy"),
         ({"adopted": False}, "arm_not_read"),
         ({"description": None}, "arm_not_read"),
-        ({"held": "its limits cannot be used", "unfit": True}, "held"),
+        ({"distrust": "its limits cannot be used", "unfit": True}, "held"),
     ],
 )
 def test_an_arm_that_cannot_take_a_change_now_refuses_before_the_value_is_looked_at(
@@ -179,7 +179,11 @@ def test_an_arm_that_cannot_take_a_change_now_refuses_before_the_value_is_looked
 
 @pytest.mark.parametrize(
     ("changes", "refused_as"),
-    [({"held": "another serial number"}, "held"), ({"online": False}, "arm_away"), ({"ready": False}, "arm_not_ready")],
+    [
+        ({"distrust": "another serial number"}, "held"),
+        ({"online": False}, "arm_away"),
+        ({"ready": False}, "arm_not_ready"),
+    ],
 )
 def test_an_arm_that_takes_nothing_now_is_asked_later_for_a_set_and_never_for_a_reset(
     changes: dict[str, Any], refused_as: str
@@ -195,7 +199,7 @@ def test_a_queue_with_room_for_one_more_takes_it() -> None:
 
 def test_why_an_arm_is_held_stands_in_the_refusal() -> None:
     with pytest.raises(BrokerError, match="r12 is held: another serial number"):
-        propose(arm(held="another serial number"), "ResetGravityVector")
+        propose(arm(distrust="another serial number"), "ResetGravityVector")
 
 
 @pytest.mark.parametrize(("if_rev", "passes"), [(4, False), (5, True), (6, True), (7, True), (8, False), (0, False)])

@@ -160,7 +160,7 @@ def told(state: ArmState, proposal: Proposal, method: str = "SetTwistLinearSoftL
         ({"warnings": (Warned("UNIT_SUSPECT", "?"),)}, {}, "the change would be written as a tightening"),
         ({"unchanged": True}, {}, "the change would leave the value unchanged"),
         ({}, {"online": False}, "the change would wait, as a tightening: r12 is not connected"),
-        ({}, {"held": "another serial number"}, "the change would wait, as a tightening: r12 is held"),
+        ({}, {"distrust": "another serial number"}, "the change would wait, as a tightening: r12 is held"),
         ({"loosening": True}, {"ready": False}, "the change would wait, as a loosening: r12 takes no change now"),
         ({"slot": ("joint_limits", 0), "value": JointLimits()}, {"online": False}, "in force at once, as a tightening"),
     ],

@@ -40,7 +40,8 @@ def test_the_mode_that_is_there_already_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "kind"), [({"online": False}, "arm_away"), ({"ready": False}, "arm_not_ready"), ({"held": "x"}, "held")]
+    ("changes", "kind"),
+    [({"online": False}, "arm_away"), ({"ready": False}, "arm_not_ready"), ({"distrust": "x"}, "held")],
 )
 def test_a_mode_request_of_an_arm_that_cannot_take_it_is_refused(changes: dict[str, object], kind: str) -> None:
     with pytest.raises(BrokerError) as caught:

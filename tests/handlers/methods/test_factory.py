@@ -70,7 +70,7 @@ def test_limits_that_the_arm_itself_holds_are_set_to_what_was_adopted() -> None:
     [
         ({"unsettled": 256, "unsettled_of": {"alice": 256}}, {}, "busy"),
         ({"adopted": False}, {}, "arm_not_read"),
-        ({"held": "another serial number"}, {}, "held"),
+        ({"distrust": "another serial number"}, {}, "held"),
         ({"online": False}, {}, "arm_away"),
         ({"ready": False}, {}, "arm_not_ready"),
         ({"last_rev": {("gravity_vector", 0): 3}}, {"if_rev": 2}, "revision_conflict"),

@@ -102,8 +102,8 @@ def test_a_view_shows_what_is_desired_and_the_newest_pending_revision_of_its_slo
     before = soft(state, ControlMode.CARTESIAN_JOYSTICK)
     assert (before.desired, before.pending_rev) == (None, 0)
     state.desired[TWIST] = linear(0.2)
-    state.pending = {TWIST: 1, ("joint_speed_soft_limits", 2): 1, ("gravity_vector", 0): 1}
-    state.pending_rev = {TWIST: 8, ("joint_speed_soft_limits", 2): 7, ("gravity_vector", 0): 9}
+    state.open = {TWIST: 1, ("joint_speed_soft_limits", 2): 1, ("gravity_vector", 0): 1}
+    state.open_rev = {TWIST: 8, ("joint_speed_soft_limits", 2): 7, ("gravity_vector", 0): 9}
     found = soft(state, ControlMode.CARTESIAN_JOYSTICK)
     wanted = KinematicLimits(ControlMode.CARTESIAN_JOYSTICK, 0.2, 100.0, MODEL.hard.joint_speed_limits)
     assert found.result == MODEL.soft_defaults[ControlMode.CARTESIAN_JOYSTICK]
@@ -120,8 +120,8 @@ def test_desired_speeds_are_three_items_in_one() -> None:
     state = arm()
     assert answer(state, "GetDesiredSpeeds").result == DesiredSpeeds(0.1, 20.0, (20.0,) * 7)
     state.desired["desired_linear_twist", 0] = LinearTwist(0.3)
-    state.pending["desired_linear_twist", 0] = 1
-    state.pending_rev["desired_linear_twist", 0] = 5
+    state.open["desired_linear_twist", 0] = 1
+    state.open_rev["desired_linear_twist", 0] = 5
     found = answer(state, "GetDesiredSpeeds")
     assert (found.desired, found.pending_rev) == (DesiredSpeeds(0.3, 20.0, (20.0,) * 7), 5)
 

@@ -66,10 +66,10 @@ def test_what_is_pending_stands_in_the_refusal() -> None:
     ("state", "kind"),
     [
         (never_read(), "arm_not_read"),
-        (never_read(held="its limits cannot be used", unfit=True), "held"),
-        (arm(held="its limits cannot be used", unfit=True), "held"),
+        (never_read(distrust="its limits cannot be used", unfit=True), "held"),
+        (arm(distrust="its limits cannot be used", unfit=True), "held"),
         (arm(), "revision_conflict"),
-        (arm(held="another serial number", online=False), "arm_away"),
+        (arm(distrust="another serial number", online=False), "arm_away"),
     ],
 )
 def test_there_must_be_another_arm_to_confirm(state: ArmState, kind: str) -> None:
@@ -77,18 +77,18 @@ def test_there_must_be_another_arm_to_confirm(state: ArmState, kind: str) -> Non
 
 
 def test_an_arm_that_is_held_can_be_confirmed() -> None:
-    assert decide(arm(held="another serial number", ready=False), "ConfirmArm") == ArmOrder()
+    assert decide(arm(distrust="another serial number", ready=False), "ConfirmArm") == ArmOrder()
 
 
 def test_another_arm_is_confirmed_without_params() -> None:
-    assert refused(arm(held="another serial number"), "ConfirmArm", {"serial": "S-2"}).kind == "unknown_field"
+    assert refused(arm(distrust="another serial number"), "ConfirmArm", {"serial": "S-2"}).kind == "unknown_field"
 
 
 def test_an_accepted_change_is_told_why_it_waits() -> None:
     assert waiting_warnings(arm()) == ()
     for state, name, text in (
         (arm(online=False, ready=False), "DEVICE_DISCONNECTED", "r12 is not connected"),
-        (arm(ready=False, held="another serial number"), "DEVICE_NOT_READY", "r12 is held: another serial number"),
+        (arm(ready=False, distrust="another serial number"), "DEVICE_NOT_READY", "r12 is held: another serial number"),
         (arm(ready=False), "DEVICE_NOT_READY", "r12 takes no change now"),
     ):
         (warned,) = waiting_warnings(state)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.own_items import INITIAL_ORDER, initial_value
 from handlers.rpc_table import RPC_TABLE, SERVICE_METHODS
 from handlers.stack.arm_limits import limits_of
 from handlers.stack.effective import effective_document, limit_sources
@@ -122,7 +122,7 @@ def test_parameters_that_are_not_named_stay_as_the_node_has_them() -> None:
     state.desired[PARAMETERS_SLOT] = JointParameterMap({FLAG: True, NUMBER: 0.9})
     given = {"joint_limits.joint_1.max_jerk": 3.0}
     assert propose(state, "SetJointParameters", JointParameterMap(given)).value == JointParameterMap(GIVEN | given)
-    state.pending[PARAMETERS_SLOT] = 1
+    state.open[PARAMETERS_SLOT] = 1
     wanted = {FLAG: True, NUMBER: 0.9} | given
     assert propose(state, "SetJointParameters", JointParameterMap(given)).value == JointParameterMap(wanted)
 

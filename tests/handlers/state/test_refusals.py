@@ -30,7 +30,7 @@ def test_an_arm_that_was_never_read_is_not_described() -> None:
 
 
 def test_an_arm_whose_rows_are_damaged_is_held() -> None:
-    error = not_read(never_read(damaged=True, held="rows of it are damaged"))
+    error = not_read(never_read(damaged=True, distrust="rows of it are damaged"))
     assert (error.kind, error.message) == ("held", "r12 is held: rows of it are damaged. Nothing was changed.")
 
 

@@ -32,7 +32,7 @@ def arm(mode: int | None = ControlMode.IDLE, **given: Any) -> ArmState:
         (arm(activity=Activity.FAULT, ready=False), "its activity is fault"),
         (arm(ready=False), "r1 takes no change now"),
         (arm(online=False), "r1 is not connected"),
-        (arm(held="another arm"), "r1 is held"),
+        (arm(distrust="another arm"), "r1 is held"),
         (arm(None), "its mode was never read"),
         (arm(None, arm_items=frozenset()), ""),
         (arm(ControlMode.ANGULAR_JOYSTICK), "mode is ANGULAR_JOYSTICK"),

@@ -188,7 +188,7 @@ TEXT = b'{"id":"a1","params":{}}'
 )
 def test_what_is_of_no_codec_is_refused_as_json(payload: bytes) -> None:
     codec, error = refused(payload)
-    assert (codec, error.kind, error.request_id) == ("json", "malformed", "")
+    assert (codec, error.kind, error.bare_id) == ("json", "malformed", "")
 
 
 def test_what_is_plainly_of_a_codec_is_refused_in_it() -> None:

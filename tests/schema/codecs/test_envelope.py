@@ -59,7 +59,7 @@ def test_absent_fields_have_defaults() -> None:
 
 @pytest.mark.parametrize("document", [None, [], "x", 1])
 def test_only_an_object_is_a_request(document: object) -> None:
-    assert (refusal(document).kind, refusal(document).request_id) == ("malformed", "")
+    assert (refusal(document).kind, refusal(document).bare_id) == ("malformed", "")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_only_an_object_is_a_request(document: object) -> None:
 def test_refusals_name_the_field_and_keep_the_id(field: str, value: Any, kind: str) -> None:
     for document in ({field: value, "id": "7-1"}, {"id": "7-1", field: value}):
         found = refusal(document)
-        assert (found.kind, found.request_id) == (kind, "7-1")
+        assert (found.kind, found.bare_id) == (kind, "7-1")
         assert found.message.startswith((f"{field}: ", f"{field}."))
 
 
@@ -150,7 +150,7 @@ def test_refusals_name_the_field_and_keep_the_id(field: str, value: Any, kind: s
 )
 def test_a_bad_id_is_refused_and_not_repeated(value: Any, kind: str) -> None:
     found = refusal({"id": value})
-    assert (found.kind, found.request_id) == (kind, "")
+    assert (found.kind, found.bare_id) == (kind, "")
     assert found.message.startswith("id: ")
 
 
@@ -196,7 +196,7 @@ def test_an_integer_is_an_id_by_its_decimal_text(value: int) -> None:
 def test_what_is_no_id_is_told_as_far_as_it_is_text_or_a_number(value: Any, told: str) -> None:
     for document in ({"id": value}, {"id": value, "typo": 1}):
         found = refusal(document)
-        assert (found.request_id, found.told_id) == ("", told)
+        assert (found.bare_id, found.told_id) == ("", told)
 
 
 @pytest.mark.parametrize("value", ["", "x" * 65, "é", None, -5, 1 << 63, 5.0, True, b"a"])

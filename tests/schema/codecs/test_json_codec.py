@@ -56,7 +56,7 @@ def test_a_wrong_encoding_is_named(payload: bytes, words: str) -> None:
 def test_a_number_in_the_place_of_an_id_is_told_where_the_request_breaks_a_rule(number: bytes, told: str) -> None:
     found = refusal(b'{"id":' + number + b',"a":1,"a":2}')
     assert (found.kind, found.told_id) == ("malformed", told or "inf")
-    assert found.request_id == ("7" if number == b"7" else "")
+    assert found.bare_id == ("7" if number == b"7" else "")
 
 
 @pytest.mark.parametrize("payload", [b"", b" ", b"\0\0"])
@@ -92,7 +92,7 @@ def test_nothing_is_malformed(payload: bytes) -> None:
 )
 def test_what_is_no_request_is_malformed(payload: bytes) -> None:
     found = refusal(payload)
-    assert (found.kind, found.request_id) == ("malformed", "")
+    assert (found.kind, found.bare_id) == ("malformed", "")
     assert len(found.message) < 200
 
 
@@ -111,11 +111,11 @@ def test_what_is_no_request_is_malformed(payload: bytes) -> None:
 )
 def test_a_broken_rule_keeps_the_id(change: tuple[bytes, bytes], message: str) -> None:
     found = refusal(REQUEST.replace(*change, 1))
-    assert (found.kind, found.request_id, found.message) == ("malformed", "7-1", message)
+    assert (found.kind, found.bare_id, found.message) == ("malformed", "7-1", message)
 
 
 def test_an_id_given_twice_is_not_repeated() -> None:
-    assert refusal(REQUEST.replace(b"{", b'{"id":"7-2",', 1)).request_id == ""
+    assert refusal(REQUEST.replace(b"{", b'{"id":"7-2",', 1)).bare_id == ""
 
 
 def test_depth_sixteen_is_taken() -> None:

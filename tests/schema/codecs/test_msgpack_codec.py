@@ -59,7 +59,7 @@ def test_a_float32_reads_as_its_shortest_decimal() -> None:
 )
 def test_what_is_no_request_is_malformed(payload: bytes) -> None:
     found = refusal(payload)
-    assert (found.kind, found.request_id) == ("malformed", "")
+    assert (found.kind, found.bare_id) == ("malformed", "")
     assert len(found.message) < 120
 
 
@@ -81,7 +81,7 @@ def test_what_is_no_request_is_malformed(payload: bytes) -> None:
 )
 def test_a_broken_rule_keeps_the_id(payload: bytes, message: str) -> None:
     found = refusal(payload)
-    assert (found.kind, found.request_id, found.message) == ("malformed", "7-1", message)
+    assert (found.kind, found.bare_id, found.message) == ("malformed", "7-1", message)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_equal_records_that_are_written_otherwise_are_told_as_they_are() -> None
 
 def test_which_records_are_remembered() -> None:
     remembered = {item.key for item in CONFIG_ITEMS if is_exact(item.record)}
-    assert remembered == {item.key for item in CONFIG_ITEMS if not item.held_by_service}
+    assert remembered == {item.key for item in CONFIG_ITEMS if not item.kept_by_service}
     assert not is_exact(JointSafetyMap)
 
 

@@ -100,19 +100,19 @@ def test_zero_and_empty_mean_absent() -> None:
     ],
 )
 def test_what_is_no_request_is_malformed(payload: bytes) -> None:
-    assert (refusal(payload).kind, refusal(payload).request_id) == ("malformed", "")
+    assert (refusal(payload).kind, refusal(payload).bare_id) == ("malformed", "")
 
 
 def test_an_arm_that_is_named_twice_is_malformed() -> None:
     found = refusal(request(id="7-1", group=wire.Group(only=["r1", "r2", "r1"])))
-    assert (found.kind, found.request_id) == ("malformed", "7-1")
+    assert (found.kind, found.bare_id) == ("malformed", "7-1")
     assert found.message == 'group.only: "r1" stands twice'
 
 
 @pytest.mark.parametrize("more", [b"\x78\x01", b"\x7b" * 50 + b"\x7c" * 50, b"\xf8\x7f\x01" * 1000, b"\x10\x01"])
 def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
     found = refusal(request(id="7-1") + more)
-    assert (found.kind, found.request_id) == ("unknown_field", "7-1")
+    assert (found.kind, found.bare_id) == ("unknown_field", "7-1")
     assert found.message.startswith("the payload: Request has no field ")
 
 
@@ -136,12 +136,12 @@ def test_an_unknown_field_keeps_the_id(more: bytes) -> None:
 )
 def test_a_field_out_of_bounds_keeps_the_id(fields: dict[str, Any], message: str) -> None:
     found = refusal(request(id="7-1", **fields))
-    assert (found.kind, found.message, found.request_id) == ("bad_request_field", message, "7-1")
+    assert (found.kind, found.message, found.bare_id) == ("bad_request_field", message, "7-1")
 
 
 def test_a_bad_id_is_refused_and_not_repeated() -> None:
     found = refusal(request(id="a/b"))
-    assert (found.kind, found.message.partition(":")[0], found.request_id) == ("bad_request_field", "id", "")
+    assert (found.kind, found.message.partition(":")[0], found.bare_id) == ("bad_request_field", "id", "")
 
 
 def test_params_of_a_message() -> None:

@@ -301,7 +301,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
-SETS = [item for item in CONFIG_ITEMS if not item.held_by_service]
+SETS = [item for item in CONFIG_ITEMS if not item.kept_by_service]
 READ_MOST, ANSWERED_MOST = 40, 12
 """Calls to read a Set, and to answer it."""
 

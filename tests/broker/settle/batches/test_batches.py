@@ -60,7 +60,7 @@ def test_several_slots_are_one_change_with_one_revision(tmp_path: Path) -> None:
         assert (whole["change"], whole["notification"], whole["details"]) == (None, None, reply["result"])
         state = plant.session().state
         assert state.desired == state.reported
-        assert (state.rev, state.unsettled, state.pending, state.unread) == (2, 0, {}, {})
+        assert (state.rev, state.unsettled, state.open, state.unread) == (2, 0, {}, {})
         again = await apply(plant, ITEMS, id=reply["id"])
         assert (again["duplicate"], again["in_force"], again["result"]) == (True, True, reply["result"])
         await plant.call("r1", "SetPayloadInformation", {"payload_mass": 1.0})
@@ -147,7 +147,7 @@ def test_ruling_02_what_the_arm_refuses_stops_what_is_looser_and_nothing_else(tm
         assert reply["seq"] == plant.events()[-1]["seq"]
         state = plant.session().state
         assert state.desired == state.reported
-        assert (state.rev, state.pending, state.unread) == (4, {}, {})
+        assert (state.rev, state.open, state.unread) == (4, {}, {})
         (entry,) = (await plant.call("r1", "GetHistory", {"after_rev": 3}))["result"]["changes"]
         assert (entry["item"], entry["outcome"], entry["outcomes"]) == (
             "control_configuration", "partial", reply["result"]["items"],
@@ -177,7 +177,7 @@ def test_what_took_effect_is_written_back_if_that_is_asked_for(tmp_path: Path) -
         }
         state = plant.session().state
         assert state.reported == before == state.desired
-        assert (state.rev, state.pending, state.unread) == (3, {}, {})
+        assert (state.rev, state.open, state.unread) == (3, {}, {})
         told = [(event["event"], event["cause"], event["rev"]) for event in plant.events()[2:]]
         assert told == [("CHANGE_NOT_APPLIED", "refused", 3)]
 
@@ -292,7 +292,7 @@ def test_ruling_01_after_a_long_absence_tightenings_go_out_and_the_rest_is_held(
         assert config["pending"][0]["items"] == ["tool_configuration", "payload_information"]
         state = plant.session().state
         assert state.reported[SLOT] == TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.1)
-        assert state.pending == {("tool_configuration", 0): 1, ("payload_information", 0): 1}
+        assert state.open == {("tool_configuration", 0): 1, ("payload_information", 0): 1}
         assert plant.events()[-1]["rev"] == 2
         await plant.call("r1", "ConfirmPending", {"rev": 3})
         event = await plant.document("evt/r1/config/CONFIG_APPLIED", lambda one: one["request_id"] == "u/c/a")
@@ -368,7 +368,7 @@ def test_a_newer_batch_takes_the_place_of_older_changes(tmp_path: Path) -> None:
         await plant.document("evt/r1/config/CONFIG_APPLIED", lambda one: one["request_id"] == "u/c/c")
         state = plant.session().state
         assert state.desired == state.reported
-        assert (state.unsettled, state.pending, state.unread) == (0, {}, {})
+        assert (state.unsettled, state.open, state.unread) == (0, {}, {})
 
     play(tmp_path, scenario)
 
@@ -384,7 +384,7 @@ def test_a_batch_that_expires_leaves_nothing_behind(tmp_path: Path) -> None:
         assert (event["event"], event["cause"], event["change"]) == ("CHANGE_NOT_APPLIED", "expired", None)
         state = plant.session().state
         assert state.desired == state.reported
-        assert state.pending == {}
+        assert state.open == {}
 
     play(tmp_path, scenario)
 
@@ -402,7 +402,7 @@ def test_what_the_service_holds_needs_no_arm(tmp_path: Path) -> None:
             "JOINT_LIMITS_CHANGED", "JOINT_SAFETY_CHANGED", "CONFIG_APPLIED",
         ]  # fmt: skip
         state = plant.session().state
-        assert (state.unsettled, state.pending, state.unread) == (0, {}, {})
+        assert (state.unsettled, state.open, state.unread) == (0, {}, {})
 
     play(tmp_path, scenario)
 
@@ -435,7 +435,7 @@ def test_an_arm_that_goes_away_in_the_middle_is_read_and_the_rest_goes_on(tmp_pa
         assert (event["rev"], set(event["details"]["items"].values())) == (3, {"applied"})
         state = plant.session().state
         assert state.desired == state.reported
-        assert (state.pending, state.unread) == ({}, {})
+        assert (state.open, state.unread) == ({}, {})
 
     play(tmp_path, scenario)
 
@@ -481,7 +481,7 @@ def test_ruling_04_a_batch_goes_on_after_a_crash_at_any_moment(tmp_path: Path, m
             state = plant.session().state
             assert state.desired == state.reported
             assert state.reported[SLOT] == TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.1)
-            assert (state.rev, state.unsettled, state.pending, state.unread) == (3, 0, {}, {})
+            assert (state.rev, state.unsettled, state.open, state.unread) == (3, 0, {}, {})
         assert [one.state for one in changes(data / "store.sqlite3") if one.verb == "batch"] == ["settled"] * 2
         pairs = [entry[4] for entry in commands(data)]
         assert pairs == sorted(pairs)

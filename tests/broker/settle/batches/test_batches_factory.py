@@ -67,7 +67,7 @@ def test_everything_goes_back_in_one_revision_with_one_event(tmp_path: Path) -> 
         )  # fmt: skip
         state = plant.session().state
         assert state.reported == state.desired == fresh
-        assert (state.rev, state.unsettled, state.pending) == (6, 0, {})
+        assert (state.rev, state.unsettled, state.open) == (6, 0, {})
         config = await plant.document("state/r1/config", lambda one: one["seq"] == 5 and not one["pending"])
         assert (config["rev"], config["differs"]) == (6, [])
         (entry,) = (await plant.call("r1", "GetHistory", {"after_rev": 5}))["result"]["changes"]

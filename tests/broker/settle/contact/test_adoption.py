@@ -67,7 +67,7 @@ def test_the_arm_that_answers_is_adopted_and_what_was_pending_is_discarded(tmp_p
         reply = await plant.call("r1", "ConfirmArm")
         assert (reply["ok"], reply["stage"], reply["final"], reply["result"]) == (True, "stored", True, {})
         state = plant.session().state
-        assert (state.held, plant.session().serial, state.rev) == ("", "ANOTHER", 5)
+        assert (state.distrust, plant.session().serial, state.rev) == ("", "ANOTHER", 5)
         assert state.desired[SLOT] == state.reported[SLOT] == TwistLinearSoftLimit(MODE, 0.15)
         assert {state.desired_rev[slot] for slot in state.reported} == {5}
         assert [(event["cause"], event["request_id"]) for event in plant.events()[1:]] == [
@@ -104,7 +104,7 @@ def test_a_confirmed_arm_stays_known_over_a_restart(tmp_path: Path) -> None:
             firmware._arm._firmware.describe = lambda: swapped(told)
 
         async with Plant(tmp_path, prepare=other) as plant:
-            assert plant.session().state.held == ""
+            assert plant.session().state.distrust == ""
             assert plant.events() == []
 
     run(scenario)
@@ -122,7 +122,7 @@ def test_when_the_known_arm_is_back_what_waited_goes_out(tmp_path: Path) -> None
         adapter_of(plant)._sink(LinkState(online=True, ready=True))
         firmware.change_by_another(("gravity_vector", 0), plant.session().state.reported["gravity_vector", 0])
         await plant.turn(5.0)
-        assert plant.session().state.held
+        assert plant.session().state.distrust
         assert len(plant.events()) == 1
         firmware.describe = known
         await plant.fault("r1", "offline")

@@ -165,7 +165,7 @@ def test_a_swapped_arm_is_held_also_after_the_fault(tmp_path: Path) -> None:
         held = await plant.document("state/r1/presence", lambda each: each["state"] == "held")
         await plant.fault("r1", "none")
         await plant.turn(60.0)
-        assert plant.session().state.held
+        assert plant.session().state.distrust
         assert plant.session().serial == serial
         assert not held["ready"]
 

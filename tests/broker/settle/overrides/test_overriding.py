@@ -767,7 +767,7 @@ def test_an_override_whose_rows_are_damaged_holds_its_arm(tmp_path: Path) -> Non
 
     async def again(plant: Plant) -> None:
         await plant.turn(5.0)
-        assert plant.session().state.held
+        assert plant.session().state.distrust
         assert (await plant.call("r1", "ConfirmArm", {}))["ok"]
         await plant.turn(5.0)
         assert is_clean(plant)

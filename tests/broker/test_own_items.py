@@ -13,7 +13,7 @@ from broker.store.tables import ITEM
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import LimitSources
 from handlers.state.provenance import Stamp
-from schema.items import HELD_SLOTS
+from schema.items import OWN_SLOTS
 from tests.journey.limit_files import urdf
 from tests.stored import ends, requests
 from tests.virtual_plant import Plant, play, run
@@ -104,7 +104,7 @@ def test_an_arm_of_an_older_store_gets_its_first_values_at_contact(tmp_path: Pat
         store.close()
         async with Plant(data) as plant:
             state = plant.session().state
-            assert set(HELD_SLOTS) <= state.reported.keys()
+            assert set(OWN_SLOTS) <= state.reported.keys()
             assert state.reported_by["joint_limits", 0].last.by == "@settings"
             assert state.reported_by["twist_linear_soft_limit", 2].last == Stamp()
             assert (state.rev, len(plant.events())) == (2, 0)

@@ -36,7 +36,7 @@ def propose_reset(
     return Proposal(slot, Verb.RESET, value, is_loosening(item, value, state.reported.get(slot)), named=named)
 
 
-def reset_held(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
+def reset_own(item: ConfigItem, state: ArmState, request: Request) -> Proposal:
     """Reset of a whole held item.
 
     Raises:

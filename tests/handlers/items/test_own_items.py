@@ -1,11 +1,11 @@
 import pytest
 
-from handlers.items.held_items import INITIAL_ORDER, initial_value
+from handlers.items.own_items import INITIAL_ORDER, initial_value
 from handlers.state.arm_state import ArmState
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.intrinsic import JointLimits, RepeatedDouble
-from schema.items import HELD_SLOTS, ITEMS
+from schema.items import ITEMS, OWN_SLOTS
 from schema.joint_items import JointParameterMap, JointSafetyMap
 from schema.messages import Message
 from tests.handlers.builders import arm, never_read, propose, values
@@ -17,9 +17,9 @@ def held(state: ArmState, slot: Slot, value: Message) -> None:
 
 
 def test_every_held_slot_has_a_first_value() -> None:
-    assert set(INITIAL_ORDER) == set(HELD_SLOTS)
+    assert set(INITIAL_ORDER) == set(OWN_SLOTS)
     state = arm()
-    assert {slot: initial_value(state, slot) for slot in HELD_SLOTS} == {slot: values()[slot] for slot in HELD_SLOTS}
+    assert {slot: initial_value(state, slot) for slot in OWN_SLOTS} == {slot: values()[slot] for slot in OWN_SLOTS}
 
 
 def test_files_give_the_first_values() -> None:
@@ -50,9 +50,9 @@ def test_a_reset_knows_its_value_and_its_direction() -> None:
 @pytest.mark.parametrize("presence", [{"online": False}, {"ready": False}])
 def test_what_the_service_holds_needs_no_arm(presence: dict[str, bool]) -> None:
     assert propose(arm(**presence), "ResetJointLimits").slot == ("joint_limits", 0)
-    assert ITEMS["joint_limits"].held_by_service
+    assert ITEMS["joint_limits"].kept_by_service
 
 
 def test_an_arm_that_is_held_is_another_one() -> None:
     with pytest.raises(BrokerError, match="is held"):
-        propose(arm(held="another serial"), "ResetJointLimits")
+        propose(arm(distrust="another serial"), "ResetJointLimits")
