@@ -81,16 +81,17 @@ def level() -> str:
 
 
 def info(event: str, fields: dict[str, object]) -> None:
-    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time.
+    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time. Takes `fields`.
 
     The lines of one turn of the event loop are written together at its end, or before the next line of a logger.
     """
     if _THRESHOLD.level > logging.INFO:
         return
     stamp = format_time(time.time_ns() // 1000)
-    line = _encode({**fields, "event": event, "level": "info", "timestamp": stamp})
+    fields["event"], fields["level"], fields["timestamp"] = event, "info", stamp
+    line, first = _encode(fields), not _WAITING
     _WAITING.append(b"<6>" + line if _LINES.wanted else line)
-    if len(_WAITING) == 1:
+    if first:
         try:
             asyncio.get_running_loop().call_soon(write_waiting)
         except RuntimeError:

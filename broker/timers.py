@@ -21,6 +21,10 @@ class Timers:
         self._count = self._dead = 0
         self._next: asyncio.TimerHandle | None = None
 
+    def time(self) -> float:
+        """The loop's clock, s."""
+        return self._loop.time()
+
     def put(self, after_s: float, call: Callable[..., None], *args: Any) -> Timer:
         """Call back with `args` after so many seconds; earlier ones first, equal ones in their order."""
         due_s = self._loop.time() + after_s

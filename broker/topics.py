@@ -53,6 +53,21 @@ def is_group(level: str) -> bool:
     return level.startswith("@") and is_name(level[1:])
 
 
+class EventTopics(dict[tuple[str, str], str]):
+    """Where events go below a base, by arm and by what `schema.events.EVENT_TOPICS` says of their names."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self._base = base
+
+    def __missing__(self, event: tuple[str, str]) -> str:
+        """Make a topic, once while it is among the last ones."""
+        if len(self) >= _TOPICS_KEPT:
+            self.clear()
+        topic = self[event] = f"{self._base}{event[0]}/{event[1]}"
+        return topic
+
+
 class RequestTopic(NamedTuple):
     """The levels of a request topic; `arm` and `method` as they came, but for what is too long for any name.
 
@@ -109,6 +124,7 @@ class Topics:
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
+        self.events = EventTopics(f"{self._base}/evt/")
         self.requests = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT)
         """The levels of request topics; None if their number, the user or the connection is bad."""
         self.parse_request = self.requests.__getitem__
@@ -161,8 +177,8 @@ class Topics:
         return f"{self._base}/ntf/{user}/{conn}/{handle}"
 
     def event(self, arm: str, below: str) -> str:
-        """Where an event goes; `below` as `schema.events.event_topic` says."""
-        return f"{self._base}/evt/{arm}/{below}"
+        """Where an event goes; `below` as `schema.events.EVENT_TOPICS` says."""
+        return self.events[arm, below]
 
     def state(self, arm: str, document: str) -> str:
         """Where a document of an arm is retained."""

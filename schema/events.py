@@ -118,9 +118,20 @@ def config_event_name(number: int) -> str:
         return str(number)
 
 
+class _EventTopics(dict[str, str]):
+    """The topic levels below `evt/<arm>/` by the name of an event, which may be in no public revision."""
+
+    def __missing__(self, name: str) -> str:
+        """The levels of an event of a name that nobody knows."""
+        return f"config/{name}"
+
+
+EVENT_TOPICS = _EventTopics(
+    {row.name: row.event_class.value for row in EVENTS.values() if row.event_class is not EventClass.CONFIG}
+    | {row.name: f"config/{row.name}" for row in EVENTS.values() if row.event_class is EventClass.CONFIG}
+)
+
+
 def event_topic(name: str) -> str:
     """The topic levels below `evt/<arm>/` of an event name."""
-    row = EVENTS.get(name)
-    if row is None or row.event_class is EventClass.CONFIG:
-        return f"config/{name}"
-    return row.event_class.value
+    return EVENT_TOPICS[name]

@@ -144,7 +144,8 @@ NUMBER_FIELDS: dict[str, str] = {
 """The field of the record that holds the bounded numbers, by key of each item with a bound from above."""
 
 
-_MODE_NAMES = {mode.value: mode.name for mode in ControlMode} | {0: ""}
+MODE_NAMES = {mode.value: mode.name for mode in ControlMode} | {0: ""}
+"""Names of control modes by number; empty for that of a slot without modes."""
 
 
 def methods_by_verb(verb: str) -> dict[str, str]:
@@ -168,7 +169,7 @@ def slots() -> tuple[Slot, ...]:
 
 def slot_name(slot: Slot) -> str:
     """Name of a slot's mode; empty for an item without modes."""
-    return _MODE_NAMES[slot[1]]
+    return MODE_NAMES[slot[1]]
 
 
 def slot_path(slot: Slot) -> str:

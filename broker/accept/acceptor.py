@@ -1,7 +1,7 @@
 """Stage 1: a message becomes a decision, a commit and an acknowledgement; the one error boundary of requests."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
@@ -86,6 +86,7 @@ class Acceptor:
         self._ledger, self._replies, self._settler = ledger, replies, settler
         self._orders, self._notices, self._quarantine = orders, notices, quarantine
         self._known_ids = KnownIds(ledger.store)
+        self.forget = self._known_ids.forget
         self._denials = denials
         self._sessions = sessions
         self._decision, self._fleet_events, self.questions = decision, fleet_events, questions
@@ -103,10 +104,6 @@ class Acceptor:
         for arrival in arrivals:
             self._read(arrival)
         self._known_ids.look(arrivals)
-
-    def forget(self, arrivals: Iterable[Arrival]) -> None:
-        """What `look` found of these counts no longer: others are decided in between."""
-        self._known_ids.forget(arrivals)
 
     def accept(self, arrival: Arrival, now_s: float) -> None:
         """Decide one message; its acknowledgement follows the commit of the decision."""
@@ -201,9 +198,9 @@ class Acceptor:
         sent_s = arrival.message.sent_after_s
         if arrival.now_s - (arrival.message.received_s if sent_s is None else sent_s) >= YOUNG_S:
             check_waiting(arrival, self._settings, users, state, outcome)
-        if isinstance(outcome, Answer) or session is None:
+        if type(outcome) is Answer or session is None:
             self._answer(arrival, session, outcome)
-        elif isinstance(outcome, CHANGES):
+        elif type(outcome) is Proposal or isinstance(outcome, CHANGES):
             self._change(arrival, session, request, outcome, expires_us)
         else:
             self._order(arrival, session, request, outcome)
@@ -389,12 +386,13 @@ class Acceptor:
         row = self._request_row(arrival)
         address = arrival.address(self._topics) if arrival.reply_to is None else arrival.reply_to
         expires = self._ledger.clock.deadline(expires_us) if expires_us else 0.0
-        job: ChangeJob
         if isinstance(outcome, Proposal):
-            job = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
+            job: ChangeJob = job_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
+            tightens = not (outcome.loosening or outcome.unchanged)
         else:
             job = batch_of(request, outcome, n=row.n, request_n=row.n, expires=expires)
+            tightens = isinstance(outcome, BatchProposal) and outcome.tightens
         job.trace, job.received_s = arrival.message.trace, min(arrival.message.received_s, arrival.now_s)
         waiter = Waiter(address, arrival.envelope.wait, row.n, tuple(arrival.warnings))
         self._settler.admit(session, job, row, waiter)
-        arrival.tightened = isinstance(outcome, Proposal | BatchProposal) and outcome.tightens
+        arrival.tightened = tightens

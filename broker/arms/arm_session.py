@@ -12,7 +12,7 @@ from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
 from devices.guard import GuardedArm
 from handlers.state.arm_state import ArmState
-from handlers.state.provenance import NOBODY, Setter, set_by
+from handlers.state.provenance import NOBODY, PARTED, Setter, set_by
 from handlers.state.recipes import key_of
 from schema.arms import Activity, Authority, Description
 from schema.envelope import Author
@@ -127,6 +127,8 @@ class ArmSession:
 
     def setter_of(self, job: ChangeJob, value: Message) -> Setter:
         """Who sets each number of a value that a change puts in the place of what is desired."""
+        if type(value) not in PARTED:
+            return Setter(job.stamp)
         state = self.state
         return set_by(job.stamp, value, state.desired.get(job.slot), state.desired_by.get(job.slot, NOBODY))
 
@@ -144,62 +146,61 @@ class ArmSession:
 
     def count_in(self, job: ChangeJob) -> None:
         """A change is accepted: it is pending, and what it asks for counts beside what is there until it is read."""
-        state = self.state
+        state, of_user, user = self.state, self.state.unsettled_of, job.author.user
         state.unsettled += 1
-        user = job.author.user
-        state.unsettled_of[user] = state.unsettled_of.get(user, 0) + 1
-        if type(job) is ChangeJob:
-            self.part_in(job)
-            return
-        if job.terms is not None and job.terms.recipe:
+        of_user[user] = of_user[user] + 1 if user in of_user else 1
+        if type(job) is not ChangeJob and job.terms is not None and job.terms.recipe:
             state.recipes.await_end(key_of(job.terms.recipe))
-        for part in job.parts:
+        for part in (job,) if type(job) is ChangeJob else job.parts:
             self.part_in(part)
 
     def part_in(self, job: ChangeJob) -> None:
         """A change, or a slot of a batch, is pending."""
         state, slot = self.state, job.slot
-        state.open[slot] = state.open.get(slot, 0) + 1
+        counts, unread = state.open, state.unread
+        counts[slot] = counts[slot] + 1 if slot in counts else 1
         if job.rev:
             state.open_rev[slot] = job.rev
         if job.wanted is not None and not job.unchanged:
-            self.await_reading(job, job.wanted)
+            job.unread = (job.wanted, job.setter)
+            unread[slot] = (*unread[slot], job.unread) if slot in unread else (job.unread,)
 
     def await_reading(self, job: ChangeJob, wanted: Message) -> None:
-        """What a change asks for counts beside what was read, until it has its end."""
+        """What a change asks for after all counts beside what was read, until it has its end."""
         job.unread = (wanted, job.setter)
         self.state.unread[job.slot] = (*self.state.unread.get(job.slot, ()), job.unread)
 
     def count_out(self, job: ChangeJob) -> None:
         """A change has its end."""
-        state = self.state
+        state, of_user, user = self.state, self.state.unsettled_of, job.author.user
         state.unsettled -= 1
-        if (of_user := state.unsettled_of.get(job.author.user, 1) - 1) > 0:
-            state.unsettled_of[job.author.user] = of_user
-        else:
-            state.unsettled_of.pop(job.author.user, None)
-        if type(job) is ChangeJob:
-            self.part_over(job)
-            return
-        if job.terms is not None and job.terms.recipe:
+        if user in of_user:
+            of_user[user] -= 1
+            if of_user[user] <= 0:
+                del of_user[user]
+        if type(job) is not ChangeJob and job.terms is not None and job.terms.recipe:
             state.recipes.ended(key_of(job.terms.recipe))
-        for part in job.parts:
+        for part in (job,) if type(job) is ChangeJob else job.parts:
             self.part_over(part)
 
     def part_over(self, job: ChangeJob) -> None:
         """A change, or a slot of a batch, is no longer pending."""
         state, slot = self.state, job.slot
-        left = state.open.get(slot, 1) - 1
-        if left:
-            state.open[slot] = left
-        else:
-            state.open.pop(slot, None)
+        counts, mine = state.open, job.unread
+        if slot in counts and counts[slot] > 1:
+            counts[slot] -= 1
+        elif slot in counts:
+            del counts[slot]
             state.open_rev.pop(slot, None)
-        unread = tuple(one for one in state.unread.get(slot, ()) if one is not job.unread)
-        if unread:
-            state.unread[slot] = unread
+        if mine is None or slot not in state.unread:
+            return
+        unread = state.unread[slot]
+        if unread[0] is mine and unread[-1] is mine:  # the only one
+            del state.unread[slot]
+        elif others := tuple(one for one in unread if one is not mine):
+            state.unread[slot] = others
         else:
-            state.unread.pop(slot, None)
+            del state.unread[slot]
 
     def waiting(self) -> list[Job]:
         """The jobs that have not begun, oldest first."""

@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from broker.blobs import pack
 from broker.life import Origin, State
 from broker.store.rows import Terms
 from broker.timers import Timer
 from handlers.rpc.outcome import Proposal
-from handlers.rpc.request import Request
+from handlers.rpc.request import PROVEN, Request
 from handlers.state.provenance import NOBODY, Setter, Stamp
 from schema.arms import Slot, Verb
 from schema.envelope import Author, Reply, Stage, Wait, Warned, When
@@ -20,8 +22,7 @@ UNTIMED = -1.0
 """Stands for a time that was not."""
 
 
-@dataclass(slots=True, eq=False)
-class Address:
+class Address(msgspec.Struct, eq=False, gc=False):
     """Where a reply goes, and how it is encoded; `user` is who waits for it, empty after a start."""
 
     topic: str
@@ -34,8 +35,7 @@ class Address:
     """When the request came, on the monotonic clock; 0 after a start."""
 
 
-@dataclass(slots=True, eq=False)
-class Waiter:
+class Waiter(msgspec.Struct, eq=False, gc=False):
     """Somebody who gets the reply of a change: the first request, or a repeat of it (`request_n` 0)."""
 
     address: Address
@@ -210,15 +210,15 @@ def terms_of(request: Request) -> Terms | None:
 
 def job_of(request: Request, outcome: Proposal, *, n: int, request_n: int, expires: float) -> ChangeJob:
     """The change of one slot that a request asks for, as it was decided."""
-    envelope = request.envelope
+    envelope, user, conn = request.envelope, request.user, request.conn
     ends = envelope.valid_for_ms is not None or envelope.until_us is not None
     terms = terms_of(request) if ends or envelope.when is When.IDLE else None
     return ChangeJob(
         n=n, request_n=request_n, rev=0, slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb,
-        wanted=outcome.value, loosening=outcome.loosening,
-        unchanged=outcome.unchanged and not ends, author=request.author, terms=terms,
-        request_id=request.request_id, method=request.method, reason=request.envelope.reason, expires=expires,
-        at_us=request.at_us, warnings=outcome.warnings, named=outcome.named,
+        wanted=outcome.value, loosening=outcome.loosening, unchanged=outcome.unchanged and not ends,
+        author=Author(user, conn, request.identity == PROVEN), terms=terms, request_id=f"{user}/{conn}/{request.id}",
+        method=request.method, reason=envelope.reason, expires=expires, at_us=request.at_us,
+        warnings=outcome.warnings, named=outcome.named,
     )  # fmt: skip
 
 

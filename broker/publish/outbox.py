@@ -3,8 +3,8 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from broker.counters import Counters
@@ -28,8 +28,7 @@ LEAST_ROOM = 600
 log = structlog.get_logger()
 
 
-@dataclass(slots=True)
-class Publication:
+class Publication(msgspec.Struct, eq=False):
     """One publication; `done` is called once the MQTT server took it (or refused it for good).
 
     `shorten` makes a payload of at most so many bytes where the MQTT server takes no larger packet.
@@ -109,7 +108,8 @@ class Outbox:
         if self._timed is None:
             self._timed, self._timed_s = publication, self._monotonic()
         self.live += not publication.retain
-        self._idle.clear()
+        if self.backlog == 1:
+            self._idle.clear()
         if not self._gathering:
             self.pump()
 
@@ -130,13 +130,26 @@ class Outbox:
         self._sweep()
         if len(self._waiting) < IN_FLIGHT and self._link.connected:
             self.on_room()
+        if self._waiting:
+            self._publish(IN_FLIGHT - len(self._under_way))
+            self._sweep()
+        wanted = not self._told and self._timer is None
+        if wanted and (self._under_way or (self._waiting and self._link.connected)):
+            self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
+        if not self.backlog:
+            self._idle.set()
+
+    def _publish(self, most: int) -> None:
+        """Publish so many of those that wait, or as many as the link takes."""
+        waiting, under_way, publish = self._waiting, self._under_way, self._link.publish
         sure_to_fit = self._link.max_packet - _OVERHEAD_MOST
-        while self._waiting and len(self._under_way) < IN_FLIGHT:
-            publication = self._waiting[0]
-            if len(publication.payload) + len(publication.correlation) > sure_to_fit:
+        while waiting and most > 0:
+            publication = waiting[0]
+            size = len(publication.payload)
+            if size > sure_to_fit or (publication.correlation and size + len(publication.correlation) > sure_to_fit):
                 self._shorten(publication)
             try:
-                receipt: Receipt = self._link.publish(
+                receipt: Receipt = publish(
                     publication.topic,
                     publication.payload,
                     retain=publication.retain,
@@ -150,14 +163,9 @@ class Outbox:
             except LinkRejectedError as error:
                 self._tell_refused(publication, "cannot be sent", str(error))
                 receipt = _GIVEN_UP
-            self._waiting.popleft()
-            self._under_way.append((receipt, publication))
-        self._sweep()
-        wanted = not self._told and self._timer is None
-        if wanted and (self._under_way or (self._waiting and self._link.connected)):
-            self._timer = self._loop.call_later(SWEEP_S, self._on_timer)
-        if not self.backlog:
-            self._idle.set()
+            waiting.popleft()
+            under_way.append((receipt, publication))
+            most -= 1
 
     def fitted(self, publication: Publication) -> bytes:
         """What would be sent of it: the payload, or as much as fits into a packet."""

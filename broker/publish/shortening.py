@@ -30,11 +30,12 @@ def shortener(name: str, payload: bytes) -> Shorten:
 
 def event_shortener(payload: bytes) -> Shorten:
     """What shortens an event or a notice, given as JSON."""
+    return partial(shorten_event, payload)
 
-    def shorten(room: int) -> bytes:
-        return _encode(without(msgspec.json.decode(payload), _EVENT_PARTS, room))
 
-    return shorten
+def shorten_event(payload: bytes, room: int) -> bytes:
+    """An event or a notice, given as JSON, in so many bytes, or in as few as can be."""
+    return _encode(without(msgspec.json.decode(payload), _EVENT_PARTS, room))
 
 
 def short_event(event: Document, room: int) -> Document:

@@ -55,16 +55,28 @@ class EventBodies:
 
     def notification(self, name: str, at_us: int, by: Author, mode: int | None) -> Message | None:
         """The Kinova message of an event; None for our own events."""
-        row = EVENTS.get(name)
-        number = row.number if row is not None else int(name)
+        number = _NUMBERS[name]
         if number is None and name != CONTROL_MODE_CHANGED:
             return None
-        user, connection = self._principals.of(by)
-        stamp = Timestamp(*divmod(at_us, _MICRO))
+        known, key = self._principals.known, (by.user, by.connection)
+        user, connection = known[key] if key in known else self._principals.of(by)
+        stamp = Timestamp(at_us // _MICRO, at_us % _MICRO)
         if number is None:
             return ControlModeNotification(known_mode(mode or 0), stamp, user, connection)
-        event = ControlConfigurationEvent(number) if row is not None else number
-        return ControlConfigurationNotification(event, stamp, user, connection)
+        return ControlConfigurationNotification(number, stamp, user, connection)
+
+
+class _Numbers(dict[str, ControlConfigurationEvent | int | None]):
+    """Kinova's numbers by the names of events; None for our own events."""
+
+    def __missing__(self, name: str) -> int:
+        """The number of an event that is in no public revision, which has its number as a name."""
+        return int(name)
+
+
+_NUMBERS = _Numbers(
+    {name: None if row.number is None else ControlConfigurationEvent(row.number) for name, row in EVENTS.items()}
+)
 
 
 def parts_of(event: Event, mode: int | None, job: ChangeJob) -> EventParts:
@@ -72,10 +84,10 @@ def parts_of(event: Event, mode: int | None, job: ChangeJob) -> EventParts:
     change = event.change
     if change is None:
         return EventParts(event.event, event.cause, event.stage, event.reason, mode)
-    before = pack(change.before) if isinstance(change.before, Message) else None
-    after = pack(change.after) if isinstance(change.after, Message) else None
+    before = None if change.before is None else pack(change.before)  # type: ignore[arg-type]  # of one slot: a message
+    after = None if change.after is None else pack(change.after)  # type: ignore[arg-type]  # likewise
     return EventParts(
         event.event, event.cause, event.stage, event.reason, mode,
-        True if job.kept is not None and before == job.kept[0] else before, True if after == job.record else after,
-        slotted=True,
+        True if job.kept is not None and before == job.kept[0] else before,
+        True if job.wanted is not None and after == pack(job.wanted) else after, slotted=True,
     )  # fmt: skip

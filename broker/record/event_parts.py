@@ -3,7 +3,7 @@
 from schema.arms import Slot
 from schema.enums import ControlMode
 from schema.envelope import EventChange
-from schema.items import ITEMS, slot_name
+from schema.items import ITEMS, MODE_NAMES
 from schema.messages import ControlModeInformation, Message
 
 
@@ -18,7 +18,7 @@ def known_mode(number: int) -> ControlMode | int:
 def event_change(slot: Slot, before: Message | None, after: Message | None) -> EventChange:
     """What an event says of a slot."""
     item = ITEMS[slot[0]]
-    return EventChange(slot[0], slot_name(slot), item.field, before, after)
+    return EventChange(slot[0], MODE_NAMES[slot[1]], item.field, before, after)
 
 
 def mode_of(value: Message | None) -> int | None:

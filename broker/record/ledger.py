@@ -18,7 +18,7 @@ from broker.life import State
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
-from broker.publish.shortening import event_shortener
+from broker.publish.shortening import shorten_event
 from broker.record.backfill import Backfill
 from broker.record.event_bodies import EventBodies, parts_of
 from broker.record.principals import Principals
@@ -31,10 +31,11 @@ from handlers.state.provenance import Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.envelope import Author, Denied, Event, EventChange
-from schema.events import EventClass, event_topic
+from schema.events import EVENT_TOPICS, EventClass
 from schema.messages import Message
 
 _MICRO = 1_000_000
+_encode = msgspec.json.Encoder().encode
 RESTORE, BATCH = "restore", "batch"
 """Verbs of the rows of changes of several slots: of a RestoreFactory, and of all others."""
 _PLAIN = frozenset(State) - {State.RESUMED, State.PENDING}
@@ -84,7 +85,7 @@ class Ledger:
 
     def audit(self, **entry: object) -> None:
         """Append to the audit chain."""
-        self.store.batch.audit(msgspec.json.encode(entry))
+        self.store.batch.audits.append(_encode(entry))
 
     def new_change(self) -> int:
         """The number of a new job: a request with its change, or a change or event that nobody asked for."""
@@ -94,11 +95,11 @@ class Ledger:
 
     def put_slot(self, session: ArmSession, slot: Slot) -> None:
         """Store a slot as it stands when everything that goes with it is done."""
-        self.store.batch.slot_changed((session.arm, *slot), session.item_row)
+        self.store.batch.changed_slots[session.arm, *slot] = session.item_row
 
     def put_arm(self, session: Stream) -> None:
         """Store an arm's counters as they stand when everything that goes with them is done."""
-        self.store.batch.arm_changed(session.arm, session.row)
+        self.store.batch.changed_arms[session.arm] = session.row
 
     def desire(self, session: ArmSession, slot: Slot, value: Message | None, setter: Setter) -> int:
         """Give a slot a new desired value (None: a later wish stays) in a new revision.
@@ -124,13 +125,13 @@ class Ledger:
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands; until it ends that stands for the slot and the arm, too."""
         before: bytes | None
-        verb = job.verb.value
-        if isinstance(job, BatchJob):
+        verb, author = str(job.verb), job.author
+        if type(job) is BatchJob:
             verb, before = RESTORE if job.factory else BATCH, _before(session, job)
         else:
             reported = session.state.reported.get(job.slot)
             before = pack(reported) if reported is not None else None
-        after = job.record
+        after = job.record if job.wanted is None else pack(job.wanted)
         job.kept = before, after
         self.store.batch.add_change(
             ChangeRow(
@@ -142,15 +143,15 @@ class Ledger:
                 mode=job.slot[1],
                 before=before,
                 after=after,
-                state=_stored(job),
+                state=job.state if job.state in _PLAIN else _stored(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
                 at_us=job.at_us,
-                expires_us=self._expiry_us(job),
+                expires_us=self._expiry_us(job) if job.expires else 0,
                 loosening=job.loosening,
-                user=job.author.user,
-                conn=job.author.connection,
-                proven=job.author.proven,
+                user=author.user,
+                conn=author.connection,
+                proven=author.proven,
                 request_id=job.request_id,
                 method=job.method,
                 reason=job.reason,
@@ -160,8 +161,6 @@ class Ledger:
         )
 
     def _expiry_us(self, job: ChangeJob) -> int:
-        if not job.expires:
-            return 0
         return self.clock.now_us() + int((job.expires - self.clock.monotonic()) * _MICRO)
 
     def reopen_change(self, session: ArmSession, job: ChangeJob) -> None:
@@ -177,17 +176,18 @@ class Ledger:
         self.store.batch.reopen_change(job.n, job.rev, before)
         self.update_change(job)
 
-    def end_change(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
+    def end_change(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int, at_us: int) -> None:
         """Store the end of a change, with its slots as they stand."""
-        for slot in job.places:
+        batch, arm = self.store.batch, session.arm
+        for slot in (job.slot,) if type(job) is ChangeJob else job.places:
             if slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
-                self.put_slot(session, slot)
-        self.put_arm(session)
-        self.update_change(job, outcome, seq)
+                batch.changed_slots[arm, *slot] = session.item_row
+        batch.changed_arms[arm] = session.row
+        self.update_change(job, outcome, seq, at_us)
 
-    def update_change(self, job: ChangeJob, outcome: str = "", seq: int = 0) -> None:
-        """Store how far a change got."""
-        settled, after = job.state is State.SETTLED, job.record
+    def update_change(self, job: ChangeJob, outcome: str = "", seq: int = 0, at_us: int = 0) -> None:
+        """Store how far a change got, at its end with the time of that."""
+        after = job.record if job.wanted is None else pack(job.wanted)
         self.store.batch.update_change(
             ChangeUpdate(
                 n=job.n,
@@ -197,7 +197,7 @@ class Ledger:
                 after=True if job.kept is not None and after == job.kept[1] else after,
                 outcome=outcome,
                 seq=seq,
-                settled_at_us=self.clock.now_us() if settled else 0,
+                settled_at_us=at_us or (self.clock.now_us() if job.state is State.SETTLED else 0),
             )
         )
 
@@ -235,9 +235,8 @@ class Ledger:
 
         `number` is that of its change, if it has one; of a change `of` a job its body is made whenever it is read.
         """
-        state = session.state
+        state, below = session.state, EVENT_TOPICS[name]
         state.seq += 1
-        below = event_topic(name)
         prev, session.heads[below] = session.heads.get(below, 0), state.seq
         at_us = at_us or self.clock.now_us()
         if of is not None and of.terms is not None:
@@ -247,22 +246,18 @@ class Ledger:
             by=by, event=name, request_id=request_id, notification=self._bodies.notification(name, at_us, by, mode),
             change=change, reason=reason, denied=denied, plan=plan, until_us=until_us, details=details,
         )  # fmt: skip
-        body = self._codec.encode_event(event)
-        self.store.batch.add_event(self._row(event, below, body, mode, number, of))
-        self.put_arm(session)
-        tell = partial(self._publish, session, event, below, body, trace, of)
-        self.store.batch.on_commit(tell if to is None else partial(self._last_notice, session, event, to))
-        return event
-
-    def _row(
-        self, event: Event, below: str, body: bytes, mode: int | None, number: int, of: ChangeJob | None
-    ) -> EventRow:
-        parts = None if of is None or event.details is not None else parts_of(event, mode, of)
-        return EventRow(
-            n=of.n if of is not None else number or self.new_change(), arm=event.arm, seq=event.seq, prev=event.prev,
-            epoch=event.epoch, rev=event.rev, at_us=event.at_us, topic=below, body=body if parts is None else b"",
-            parts=parts,
+        body, batch = self._codec.encode_event(event), self.store.batch
+        parts = None if of is None or details is not None else parts_of(event, mode, of)
+        batch.add_event(
+            EventRow(
+                n=of.n if of is not None else number or self.new_change(), arm=state.arm, seq=state.seq, prev=prev,
+                epoch=self.epoch, rev=rev, at_us=at_us, topic=below, body=body if parts is None else b"", parts=parts,
+            )
         )  # fmt: skip
+        batch.changed_arms[session.arm] = session.row
+        tell = partial(self._publish, session, event, below, body, trace, of)
+        batch.callbacks.append(tell if to is None else partial(self._last_notice, session, event, to))
+        return event
 
     def _last_notice(self, session: Stream, event: Event, entry: HandleEntry) -> None:
         """Not marked as published: that would mark the events before it, too."""
@@ -284,23 +279,21 @@ class Ledger:
     def _publish(
         self, session: Stream, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
     ) -> None:
-        logs.info("change", _told(event))
+        _log(event)
         if self.backfill.takes(session, event.seq):
             return
-        self.notices.send(event, below, trace)
+        if self.notices.handles:
+            self.notices.send(event, below, trace)
         self._send(session, event.seq, below, body, trace, marks=of is None or not of.reply_follows)
 
     def _send(self, session: Stream, seq: int, below: str, body: bytes, trace: str = "", *, marks: bool = True) -> None:
         self.outbox.send(
             Publication(
-                self._topics.event(session.arm, below),
-                body,
-                self._codec.content_type,
-                done=partial(self.published, session, seq) if marks else None,
-                shorten=event_shortener(body),
+                self._topics.events[session.arm, below], body, self._codec.content_type,
+                done=partial(self.published, session, seq) if marks else None, shorten=partial(shorten_event, body),
                 trace=trace,
             )
-        )
+        )  # fmt: skip
 
     def published(self, session: Stream, seq: int) -> None:
         """The MQTT server took an event, and the reply that follows it if there is one."""
@@ -308,15 +301,16 @@ class Ledger:
         self.store.published(session.arm, seq)
 
 
-def _told(event: Event) -> dict[str, object]:
-    """What the log says of an event."""
+def _log(event: Event) -> None:
+    """Log an event."""
+    by = event.by
     line: dict[str, object] = {
         "arm": event.arm, "name": event.event, "cause": event.cause, "rev": event.rev, "seq": event.seq,
-        "by": f"{event.by.user}/{event.by.connection}", "request_id": event.request_id,
+        "by": f"{by.user}/{by.connection}", "request_id": event.request_id,
     }  # fmt: skip
     if event.change is not None:
         line["item"], line["slot"] = event.change.item, event.change.slot
-    return line
+    logs.info("change", line)
 
 
 def _before(session: ArmSession, job: BatchJob) -> bytes:

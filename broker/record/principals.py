@@ -19,14 +19,15 @@ class Principals:
         self._store = store
         self._numbers = numbers
         self._next = max(numbers.values(), default=0) + 1
-        self._known: dict[tuple[str, str], tuple[UserProfileHandle, Connection]] = {}
+        self.known: dict[tuple[str, str], tuple[UserProfileHandle, Connection]] = {}
+        """Those that were asked for, by user and connection."""
 
     def of(self, author: Author) -> tuple[UserProfileHandle, Connection]:
         """The user handle and connection of a notification; user 0 (nobody) for what an arm did by itself."""
         key = (author.user, author.connection)
-        known = self._known.get(key)
+        known = self.known.get(key)
         if known is None:
-            known = self._known[key] = self._make(author)
+            known = self.known[key] = self._make(author)
         return known
 
     def _make(self, author: Author) -> tuple[UserProfileHandle, Connection]:

@@ -124,52 +124,44 @@ class Replies:
         """A request came in that will have a reply."""
         self.owed[user] += 1
 
-    def _gave(self, user: str) -> None:
+    def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
+        """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
+        self._send(address, reply, payload, partial(self._taken, request_n) if request_n else None)
+
+    def _send(
+        self, address: Address, reply: Reply, payload: bytes | None, done: Callable[[], None] | None = None,
+        behind: ArmSession | None = None,
+    ) -> None:  # fmt: skip
+        """Publish a reply; of the last one of a change, `behind` its event, the arm is marked once both are taken.
+
+        Where that event waits in the store it is published, and marked, behind the reply.
+        """
+        user, users = address.user, self.users
         left = self.owed[user] - 1
         if left > 0:
             self.owed[user] = left
         else:
             del self.owed[user]
-
-    def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
-        """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
-        self._send(address, reply, payload, partial(self._taken, request_n) if request_n else None)
-
-    def _give_behind_event(self, session: ArmSession, address: Address, reply: Reply, payload: bytes | None) -> None:
-        """The last reply of a change: where its event was just given, the arm is marked once both are taken.
-
-        Where that waits in the store it is published, and marked, behind the reply.
-        """
-        given = session.given_seq >= reply.seq
-        done = partial(self._ledger.published, session, reply.seq) if given else None
-        self._send(address, reply, payload, done)
-
-    def _send(self, address: Address, reply: Reply, payload: bytes | None, done: Callable[[], None] | None) -> None:
-        self._gave(address.user)
-        self._ledger.traffic.answered(reply, address.codec, address.user)
+        self._ledger.traffic.answered(reply, address.codec, user)
         if address.trace and self.on_traced is not None:
             self.on_traced(address, reply)
-        codec, wants_short = CODEC_BY_NAME[address.codec], self._wants_short(address)
+        if behind is not None and behind.given_seq >= reply.seq:
+            done = partial(self._ledger.published, behind, reply.seq)
+        codec = CODEC_BY_NAME[address.codec]
+        wants_short = users is not None and users.any_short and self._wants_short(address, users)
         if wants_short:
             payload = short(reply, codec, error_body)
         elif payload is None or codec is not JSON:
             payload = codec.encode_reply(reply)
         self._ledger.outbox.send(
             Publication(
-                address.topic,
-                payload,
-                codec.content_type,
-                address.correlation,
-                EXPIRY_S,
-                done=done,
-                shorten=None if wants_short else partial(fit, reply, codec, error_body),
-                trace=address.trace,
+                address.topic, payload, codec.content_type, address.correlation, EXPIRY_S, done=done,
+                shorten=None if wants_short else partial(fit, reply, codec, error_body), trace=address.trace,
             )
-        )
+        )  # fmt: skip
 
-    def _wants_short(self, address: Address) -> bool:
-        users = self.users
-        return users is not None and users.any_short and users.wants_short(address.user or replied_user(address.topic))
+    def _wants_short(self, address: Address, users: Users) -> bool:
+        return users.wants_short(address.user or replied_user(address.topic))
 
     def _taken(self, request_n: int) -> None:
         self._ledger.store.batch.reply_published(request_n)
@@ -194,6 +186,7 @@ class Replies:
         result: Message | dict[str, Any] | None = None,
         error: BrokerError | None = None,
         warnings: tuple[Warned, ...] = (),
+        at_us: int = 0,
     ) -> Reply:
         """The reply of a change: its own revision (the arm's present one if it takes none) and its event's seq."""
         state = session.state
@@ -206,7 +199,7 @@ class Replies:
             final=final,
             rev=job.rev or state.rev,
             seq=seq,
-            at_us=self._ledger.clock.now_us(),
+            at_us=at_us or self._ledger.clock.now_us(),
             result=result if result is not None or not ok else EMPTY,
             error=error_body(error) if error is not None else None,
             warnings=job.warnings + warnings,
@@ -227,25 +220,20 @@ class Replies:
                 first = waiter
                 break
         owed = first is not None or (job.replied is Stage.STORED and not job.committed)
-        outcome = JSON.encode_reply(reply)
+        outcome, batch = JSON.encode_reply(reply), self._ledger.store.batch
         rev = job.rev or _origin(session, job)
         if job.request_n:
-            self._ledger.store.batch.update_request(
-                RequestUpdate(n=job.request_n, outcome=outcome, reply_open=owed, rev=rev)
-            )
+            batch.update_request(RequestUpdate(n=job.request_n, outcome=outcome, reply_open=owed, rev=rev))
         if first is not None:
-            payload = None if first.warnings else outcome
-            given = (first.address, self._for_waiter(first, reply))
+            given, payload = (self._for_waiter(first, reply), None) if first.warnings else (reply, outcome)
             if settled:
                 job.reply_follows = True
-                self._ledger.store.batch.on_commit(partial(self._give_behind_event, session, *given, payload))
+                batch.callbacks.append(partial(self._send, first.address, given, payload, behind=session))
             else:
-                self._ledger.store.batch.on_commit(partial(self.give, *given, job.request_n, payload))
+                batch.on_commit(partial(self.give, first.address, given, job.request_n, payload))
         for waiter in waiters:
             if not waiter.request_n:
-                self._ledger.store.batch.on_commit(
-                    partial(self.give, waiter.address, self._repeat(session, waiter, reply, rev))
-                )
+                batch.on_commit(partial(self.give, waiter.address, self._repeat(session, waiter, reply, rev)))
 
     def _for_waiter(self, waiter: Waiter, reply: Reply) -> Reply:
         return msgspec.structs.replace(reply, warnings=reply.warnings + waiter.warnings) if waiter.warnings else reply

@@ -35,6 +35,7 @@ from schema.messages import Empty, Message
 MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
 NO_TERMS = Terms()
+APPLIED = Stage.APPLIED.value
 SUPERSEDED = "superseded"
 """The cause of an end by a newer change, which carries on what it had taken over."""
 
@@ -52,6 +53,8 @@ class Endings:
         self._unsettled = unsettled
         self._timers = timers
         self._overriding = overriding
+        self.promised: dict[ChangeJob, tuple[ArmSession, float]] = {}
+        """Changes that a reply is promised of, and by when (s of the loop's clock), in that order."""
         self.describe: Callable[[ArmSession], None] | None = None
         """Publishes the factsheet of an arm; set by the composition root."""
         self.end_batch: Callable[[ArmSession, BatchJob], None] = lambda *_: None
@@ -84,27 +87,21 @@ class Endings:
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
         cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
-        terms = job.terms or NO_TERMS
+        at_us, terms = state.read_at_us, job.terms or NO_TERMS
         event = self._ledger.emit(
-            session, ITEMS[slot[0]].event_name, cause="returned" if job.back else cause,
-            stage=Stage.APPLIED.value, by=job.author, rev=job.rev or state.rev, plan=terms.plan,
-            until_us=terms.until_us, change=event_change(slot, before, read), request_id=job.request_id,
-            trace=job.trace, reason=job.reason, mode=mode_of(read), of=job,
+            session, job.item.event_name, cause="returned" if job.back else cause, stage=APPLIED, by=job.author,
+            rev=job.rev or state.rev, plan=terms.plan, until_us=terms.until_us,
+            change=event_change(slot, before, read), request_id=job.request_id, trace=job.trace, reason=job.reason,
+            mode=mode_of(read) if slot[0] == MODE_KEY else None, of=job, at_us=at_us,
         )  # fmt: skip
-        self.settle(session, job, "unchanged" if job.unchanged else ending.value, event.seq)
-        told: tuple[Warned, ...] = ()
+        self.settle(session, job, "unchanged" if job.unchanged else str(ending), event.seq, at_us)
+        told = () if ending is Ending.APPLIED else _ending_warnings(job, ending)
         if state.overrides is not None or terms.until_us:
-            told = self.take_place(session, job, slot, job.wanted or read, before)
+            told += self.take_place(session, job, slot, job.wanted or read, before)
         reply = self._replies.change_reply(
-            session,
-            job,
-            ok=True,
-            stage=Stage.APPLIED,
-            final=True,
-            seq=event.seq,
-            result=_result(job, read),
-            warnings=_ending_warnings(job, ending) + told,
-        )
+            session, job, ok=True, stage=Stage.APPLIED, final=True, seq=event.seq, result=_result(job, read),
+            warnings=told, at_us=at_us,
+        )  # fmt: skip
         self._replies.deliver(session, job, reply, settled=True)
 
     def take_place(
@@ -258,27 +255,23 @@ class Endings:
             self._ledger.after_commit(partial(self.describe, session))
         self._ledger.store.flush_soon()
 
-    def settle(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int) -> None:
-        """Close the books of a change."""
-        state, slot = session.state, job.slot
+    def settle(self, session: ArmSession, job: ChangeJob, outcome: str, seq: int, at_us: int = 0) -> None:
+        """Close the books of a change, at the time of its event if that is given."""
+        slot, at_us = job.slot, at_us or self._ledger.clock.now_us()
         if job.terms is not None and job.terms.until_us:
             self._overriding.unclaim()
-        job.state = job.current.state = State.SETTLED
+        job.state = State.SETTLED
+        if type(job) is not ChangeJob:
+            job.current.state = State.SETTLED
+        self.promised.pop(job, None)
         for timer in job.timers:
             self._timers.drop(timer)
         session.count_out(job)
         job.outcome, job.why = outcome, ""
         self._ledger.traffic.change_ended(job)
         self._unsettled.pop(job.request_n, None)
-        self._ledger.end_change(session, job, outcome, seq)
-        self._ledger.audit(
-            at=self._ledger.clock.now_us(),
-            request=job.request_id,
-            arm=state.arm,
-            rev=job.rev,
-            slot=slot,
-            decision=outcome,
-        )
+        self._ledger.end_change(session, job, outcome, seq, at_us)
+        self._ledger.audit(at=at_us, request=job.request_id, arm=session.arm, rev=job.rev, slot=slot, decision=outcome)
         self.tell_changed(session, slot)
 
     def _return_desired(self, session: ArmSession, job: ChangeJob) -> None:

@@ -91,6 +91,8 @@ class Exchange:
 
     def ending(self, session: ArmSession, job: ChangeJob, wanted: Message | None, read: Message) -> Ending:
         """How a change ended that left this value."""
+        if wanted is not None and read == wanted:
+            return Ending.APPLIED
         resolution_rad = session.state.resolution_rad
         before = job.before if job.before is not None else session.state.reported[job.slot]
         if wanted is None:  # a Reset whose answer was lost: whatever is new is what the arm took

@@ -64,7 +64,10 @@ class Obstacles:
             return self._of_return(session, job)
         if job.terms is not None and job.idles and (why := self._not_idle(session, job)):
             return self._wait_for_idle(session, job, why)
-        if (error := self._waiting_for(session, job, job)) is not None:
+        state = session.state
+        free = state.authority is Authority.CONTROL and state.hold is None and state.overrides is None
+        may_go = free and state.online and state.ready and not state.distrust
+        if not may_go and (error := self._waiting_for(session, job, job)) is not None:
             return _park(session, error) if _can_wait(job) else End(error, "refused")
         if job.origin >= Origin.FOUND and not _can_wait(job):
             text = f"the service restarted before {session.arm} was told. Nothing was changed."

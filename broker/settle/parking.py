@@ -10,7 +10,7 @@ from broker.record.ledger import Ledger
 from broker.record.replies import Replies
 from broker.settle.endings import SUPERSEDED, Endings
 from broker.settle.idle import IdleWatch
-from broker.settle.obstacles import Obstacles, Park, loosens
+from broker.settle.obstacles import Obstacle, Obstacles, Park, loosens
 from broker.settle.overrides.returns import DISCARDED
 from broker.settle.queues import Queues
 from handlers.batch.outcomes import HELD
@@ -84,11 +84,16 @@ class Parking:
     def set_aside(self, session: ArmSession, job: ChangeJob) -> bool:
         """Park or end a change that cannot begin now; whether that was so: the caller takes it out of the queue."""
         obstacle = self._obstacles.of(session, job)
+        if obstacle is not None:
+            self.park_or_end(session, job, obstacle)
+        return obstacle is not None
+
+    def park_or_end(self, session: ArmSession, job: ChangeJob, obstacle: Obstacle) -> None:
+        """Park or end a change that cannot begin; the caller takes it out of the queue."""
         if isinstance(obstacle, Park):
             self.park(session, job, obstacle)
-        elif obstacle is not None:
+        else:
             self._endings.fail(session, job, obstacle.error, obstacle.cause, None)
-        return obstacle is not None
 
     def stop_waiting(self, session: ArmSession) -> None:
         """Park or end what has not begun, where the authority over its arm or a lock does not let it any more."""

@@ -36,7 +36,7 @@ from broker.store.rows import RequestRow
 from broker.timers import Timers
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.items.config_items import kept_by_service
-from handlers.items.settling import Ending, same
+from handlers.items.settling import TOOK_EFFECT, Ending, same
 from schema.arms import Verb
 from schema.envelope import Stage, Wait, Warned
 from schema.errors import BrokerError
@@ -85,25 +85,21 @@ class Settler:
     def admit(
         self, session: ArmSession, job: ChangeJob, row: RequestRow | None = None, waiter: Waiter | None = None
     ) -> None:
-        """Commit 1: request and change; then the change may begin, waits, or is in force already.
-
-        A change without a request is our own.
-        """
+        """Commit 1: a change, with its request unless it is our own; then it may begin, waits, or is in force."""
         job.since = self._ledger.clock.monotonic()
-        if job.terms is not None:
-            self.overriding.claim(session, job, job.terms)
         self._take_revision(session, job)
         session.count_in(job)
         obstacle = self._obstacles.of(session, job)
-        several = job if isinstance(job, BatchJob) else None
-        held = kept_by_service(session.state, job.slot[0]) if several is None else not needs_arm(session, several)
-        in_force = held and not isinstance(obstacle, Park)
-        if obstacle is None and not (job.unchanged or job.waits_turn or in_force) and session.numbers_ahead():
+        parks = obstacle if type(obstacle) is Park else None
+        several = job if type(job) is BatchJob else None
+        in_force = parks is None and (job.item.kept_by_service or several is not None) and not needs_arm(session, job)
+        numbered = obstacle is None and not (job.unchanged or job.waits_turn or in_force)
+        if numbered and (not session.jobs or session.numbers_ahead()):
             self._number(session, job)
         if row is not None and waiter is not None:
-            self._remember(session, job, row, waiter, obstacle if isinstance(obstacle, Park) else None)
-        if isinstance(obstacle, Park):
-            self.parking.place(session, job, obstacle)
+            self._remember(session, job, row, waiter, parks)
+        if parks is not None:
+            self.parking.place(session, job, parks)
         self._write_down(session, job)
         if session.parked:
             self.parking.supersede(session, job)
@@ -113,31 +109,35 @@ class Settler:
         if in_force and job.wanted is not None:
             self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
-        if job.state not in WAITING:
-            session.jobs.insert(self.parking.place_in(session, job) if job.back else len(session.jobs), job)
+        if job.back and parks is None:
+            session.jobs.insert(self.parking.place_in(session, job), job)
+        elif parks is None:
+            session.jobs.append(job)
         batch = self._ledger.store.batch
         if batch is not self._batch:
             self._batch, self._accepted = batch, []
             batch.before_next(partial(self._begin, self._accepted))
+            self._ledger.store.flush_soon()
         self._accepted.append((session, job))
         self._documents.mark(session, "config")
-        self._ledger.store.flush_soon()
 
     def _number(self, session: ArmSession, job: ChangeJob) -> None:
         """Give a change its command number, a batch one for each of its commands."""
-        if isinstance(job, BatchJob):
+        if type(job) is BatchJob:
             self._batches.number(session, job)
         else:
             self._ledger.mark_writing(session, job)
 
     def _take_revision(self, session: ArmSession, job: ChangeJob) -> None:
         """What is desired is what the change wants, in a new revision; an unchanged one takes none."""
+        if job.terms is not None:
+            self.overriding.claim(session, job, job.terms)
         job.reverts = session.reverts
         if job.unchanged:
             return
         if job.back:
             self._returns.take_revision(session, job)
-        elif isinstance(job, BatchJob):
+        elif type(job) is BatchJob:
             take_revision(session, job)
         else:
             wanted = job.wanted if job.wanted is not None else session.state.desired[job.slot]
@@ -156,13 +156,12 @@ class Settler:
         self, session: ArmSession, job: ChangeJob, row: RequestRow, waiter: Waiter, waits: Park | None
     ) -> None:
         """The row of the request; the reply of `wait: stored`, or of a change that waits, goes with commit 1."""
-        rev = job.rev or session.state.desired_rev.get(job.slot, 0)
-        row = msgspec.structs.replace(row, rev=rev)
+        row.rev = job.rev or session.state.desired_rev.get(job.slot, 0)
         self.unsettled[job.request_n] = job
         if waits is not None or waiter.wait is Wait.STORED:
             row = self._answer_stored(session, job, row, waiter, () if waits is None else waits.warnings)
         else:
-            job.waiters.append(waiter)
+            job.waiters = [waiter]
         self._ledger.store.batch.add_request(row)
 
     def _answer_stored(
@@ -180,9 +179,9 @@ class Settler:
     def _begin(self, accepted: list[tuple[ArmSession, ChangeJob]]) -> None:
         """After commit 1: the clocks run, the queues run."""
         stored_s = self._ledger.store.committed_s
-        for session, job in accepted:
+        for _, job in accepted:
             job.committed, job.stored_s = True, stored_s
-            self.deadlines.start(session, job)
+        self.deadlines.start(accepted)
         self._queues.begin(accepted)
 
     def let_begin(self, session: ArmSession, job: ChangeJob) -> None:
@@ -228,15 +227,16 @@ class Settler:
 
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
-        if isinstance(job, BatchJob):
+        if type(job) is BatchJob:
             return self._batches.settle_now(session, job)
         begun = State.ACCEPTED if job.unchanged else State.WRITING
         if job.wanted is None or not job.committed or job.state is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
-        if fenced or kept_by_service(session.state, job.slot[0]):
+        if fenced or (job.item.kept_by_service and kept_by_service(session.state, job.slot[0])):
             return False
-        if self.parking.set_aside(session, job):
+        if (obstacle := self._obstacles.of(session, job)) is not None:
+            self.parking.park_or_end(session, job, obstacle)
             return True
         if job.unchanged:
             return self._end_if_same(session, job, session.adapter.read_now(job.slot))
@@ -253,7 +253,8 @@ class Settler:
         if ending is Ending.REFUSED:  # it is read once more
             job.state = State.UNKNOWN
             return False
-        self._end(session, job, read, ending)
+        end = self.endings.record_applied if ending in TOOK_EFFECT else self._end
+        end(session, job, read, ending)
         return True
 
     async def _carry_out(self, session: ArmSession, job: ChangeJob) -> None:
@@ -302,7 +303,7 @@ class Settler:
 
     def _end(self, session: ArmSession, job: ChangeJob, read: Message, ending: Ending) -> None:
         """End the change as what was read back tells."""
-        if ending.took_effect:
+        if ending in TOOK_EFFECT:
             self.endings.record_applied(session, job, read, ending)
         else:
             error = not_taken(session.arm, job.slot[0], ending)
@@ -359,6 +360,7 @@ class Settler:
         self.deadlines.answer_overdue(session, job)
         for timer in job.timers:
             self._timers.drop(timer)
+        self.endings.promised.pop(job, None)
         self.unsettled.pop(job.request_n, None)
 
     def take_back(self, session: ArmSession) -> None:

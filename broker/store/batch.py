@@ -1,6 +1,7 @@
 """What one transaction will hold, gathered on the event loop."""
 
 from collections.abc import Callable, Hashable, Sized
+from operator import attrgetter
 
 import msgspec
 
@@ -24,6 +25,7 @@ RequestKey = tuple[str, str, str]
 """User, connection and id of a request."""
 SlotKey = tuple[str, str, int]
 """Arm, item and mode."""
+_AT_US, _SETTLED_AT_US = attrgetter("at_us"), attrgetter("settled_at_us")
 
 
 class Journal:
@@ -41,7 +43,7 @@ class Journal:
         self.published_seqs: dict[str, int] = {}
         self.audits: list[bytes] = []
         self.last_time_us = 0
-        """The latest time of any row in the batch."""
+        """A time that the file is told of, beside those of the rows."""
 
     def add_request(self, row: RequestRow) -> None:
         """Remember a request; ValueError when its (user, conn, id) is in the batch already."""
@@ -50,7 +52,6 @@ class Journal:
             raise ValueError(f"request {'/'.join(key)} is already in the batch")
         self.request_numbers[key] = row.n
         self.requests[row.n] = row
-        self._saw(row.at_us)
 
     def update_request(self, update: RequestUpdate) -> None:
         """Give a request a new outcome, in the batch of its change if that ends; the last update of the batch wins."""
@@ -63,7 +64,6 @@ class Journal:
     def add_change(self, row: ChangeRow) -> None:
         """Store a change; the request that asks for it, if any, has its number."""
         self.changes[row.n] = row
-        self._saw(row.at_us)
 
     def reopen_change(self, n: int, rev: int, before: bytes | None) -> None:
         """A change that was committed takes a revision after all; what was there before it."""
@@ -72,14 +72,12 @@ class Journal:
     def update_change(self, update: ChangeUpdate) -> None:
         """Say how far a change got; the last update of the batch wins."""
         self.change_updates[update.n] = update
-        self._saw(update.settled_at_us)
 
     def add_event(self, row: EventRow) -> None:
         """Store an event, with the change that has its number, if any; ValueError when that has one already."""
         if row.n in self.events:
             raise ValueError(f"{row.n} has an event already")
         self.events[row.n] = row
-        self._saw(row.at_us)
 
     def published(self, arm: str, seq: int) -> None:
         """The MQTT server took the arm's events up to `seq`, and the replies of their changes."""
@@ -88,6 +86,13 @@ class Journal:
     def audit(self, entry: bytes) -> None:
         """Append an entry to the audit chain."""
         self.audits.append(entry)
+
+    def latest_us(self) -> int:
+        """The latest time in it."""
+        rows = (self.requests, self.changes, self.events)
+        times: list[int] = [us for some in rows for us in map(_AT_US, some.values())]
+        times += map(_SETTLED_AT_US, self.change_updates.values())
+        return max([self.last_time_us, *times])
 
     def few(self, most: int) -> bool:
         """Whether so few requests and ends of changes are in it."""
@@ -102,9 +107,6 @@ class Journal:
         if change is not None:
             row = msgspec.structs.replace(row, settled=change.state == State.SETTLED)
         return msgspec.structs.replace(row, reply_open=False) if row.n in self.replies else row
-
-    def _saw(self, at_us: int) -> None:
-        self.last_time_us = max(self.last_time_us, at_us)
 
 
 class FleetRows(Journal):
@@ -149,7 +151,9 @@ class Batch(FleetRows):
         self.epochs: set[int] = set()
         self.meta: dict[str, str] = {}
         self.changed_arms: dict[str, Callable[[], ArmRow]] = {}
+        """Makes the row of an arm as it stands when the batch is handed over."""
         self.changed_slots: dict[SlotKey, Callable[[SlotKey], ItemRow]] = {}
+        """The same of a slot."""
         self.first_callbacks: list[Callable[[], None]] = []
         self.callbacks: list[Callable[[], None]] = []
 
@@ -161,20 +165,12 @@ class Batch(FleetRows):
         """Insert or replace a slot of an arm; the last one of the batch wins."""
         self.items[row.arm, row.key, row.mode] = row
 
-    def arm_changed(self, arm: str, row: Callable[[], ArmRow]) -> None:
-        """The row of an arm is made as it stands when the batch is handed over."""
-        self.changed_arms[arm] = row
-
-    def slot_changed(self, slot: SlotKey, row: Callable[[SlotKey], ItemRow]) -> None:
-        """The same of a slot."""
-        self.changed_slots[slot] = row
-
     def make_rows(self) -> None:
         """Make the rows of what changed; called once, when nothing more is put into the batch."""
-        for make_arm in self.changed_arms.values():
-            self.put_arm(make_arm())
+        for arm, make_arm in self.changed_arms.items():
+            self.arms[arm] = make_arm()
         for slot, make_item in self.changed_slots.items():
-            self.put_item(make_item(slot))
+            self.items[slot] = make_item(slot)
         self.changed_arms, self.changed_slots = {}, {}
 
     def put_first(self, row: FirstRow) -> None:
@@ -188,7 +184,10 @@ class Batch(FleetRows):
     def put_handle(self, row: HandleRow) -> None:
         """Insert or replace a handle."""
         self.handles[row.identifier] = row
-        self._saw(row.last_seen_us)
+
+    def latest_us(self) -> int:
+        """The latest time in it."""
+        return max([super().latest_us(), *[row.last_seen_us for row in self.handles.values()]])
 
     def drop_handle(self, identifier: int) -> None:
         """Remove a handle; harmless when there is none."""

@@ -1,6 +1,9 @@
 """Hashes that find what SQLite does not: changed bytes in rows, and audit entries edited or taken out."""
 
 import hashlib
+from collections.abc import Sequence
+from hashlib import sha256
+from struct import pack
 from typing import Any
 
 import msgspec
@@ -11,13 +14,13 @@ AUDIT_START = bytes(32)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def digest(values: tuple[Any, ...]) -> int:
+def digest(values: Sequence[Any]) -> int:
     """62 bits of a SHA-256 of column values in order (flags as 0 and 1), as an even number that SQLite can hold.
 
     Raises:
         ValueError, OverflowError, TypeError: a value is none that was ever stored.
     """
-    return int.from_bytes(hashlib.sha256(_encode(values)).digest()[:8], "big") >> 1 & -2
+    return int.from_bytes(sha256(_encode(values)).digest()[:8], "big") >> 1 & -2
 
 
 def sql_digest(*values: Any) -> int:
@@ -33,6 +36,17 @@ def sql_sha256(*values: Any) -> bytes:
 def audit_hash(n: int, prev: bytes, entry: bytes) -> bytes:
     """SHA-256 of the number (8 bytes, big-endian), the hash before, and the entry."""
     return hashlib.sha256(b"%b%b%b" % (n.to_bytes(8, "big"), prev, entry)).digest()
+
+
+def audit_chain(n: int, said: bytes, entries: Sequence[bytes]) -> tuple[int, bytes]:
+    """The number and `audit_hash` of the last of some entries behind the one of this number and hash."""
+    count = len(entries)
+    numbers = pack(f">{count}Q", *range(n + 1, n + 1 + count))
+    at = 0
+    for entry in entries:
+        said = sha256(b"%b%b%b" % (numbers[at : at + 8], said, entry)).digest()
+        at += 8
+    return n + count, said
 
 
 SQL_FUNCTIONS = (("digest", sql_digest), ("sha256", sql_sha256))

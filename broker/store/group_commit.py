@@ -76,7 +76,8 @@ class GroupCommit(PlanReader):
     def published(self, arm: str, seq: int) -> None:
         """The MQTT server took the arm's events up to `seq`; committed within 50 ms, for all arms at once."""
         self._published[arm] = seq
-        self.flush_later()
+        if self._later is None:
+            self.flush_later()
 
     def flush_later(self) -> None:
         """Commit the open batch within 50 ms: for marks that nobody waits for."""

@@ -91,34 +91,20 @@ def code_of(item: str) -> int:
 # ------------------------------------------------------------------ making rows
 
 
-def _asked(request: RequestRow | None) -> Values | None:
-    if request is None:
-        return None
-    return (request.id, request.fingerprint, request.address, request.correlation, request.codec)
-
-
-def _wanted(change: ChangeRow, request: RequestRow | None) -> Values:
-    full_id: str | None = change.request_id
-    if request is not None and full_id == f"{request.user}/{request.conn}/{request.id}":
-        full_id = None
-    return (
-        full_id, change.verb, change.key, change.mode, change.before, change.after, change.expires_us, change.loosening,
-        change.proven, change.reason, change.warnings, change.terms,
-    )  # fmt: skip
-
-
-def _ended(n: int, update: ChangeUpdate, event: EventRow | None) -> bytearray:
-    seq, told = 0, None
+def _ended(update: ChangeUpdate, event: EventRow | None) -> tuple[str, int, bytearray]:
+    """The state, the seq of the event, and all of it as a blob: as `sealed`, for one is made of every change."""
+    state, seq, told = str(update.state), 0, None
     if event is not None:
         seq = event.seq
         topic = None if event.parts is not None else event.topic
         told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts)
-    return sealed(
+    body = _encode(
         (
-            n, str(update.state), seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
+            update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
             update.settled_at_us, told,
         )
     )  # fmt: skip
+    return state, seq, bytearray(body + blake2b(body, digest_size=_SEAL).digest())
 
 
 def added(
@@ -128,27 +114,31 @@ def added(
     first = request or change or event
     if first is None:
         raise ValueError("nothing")
-    n, rev, item, state, begun, wanted = first.n, 0, 0, SETTLED, (0, 0), None
+    n, rev, item, state, begun = first.n, 0, 0, SETTLED, (0, 0)
     user, conn, method, key = "", "", "", 0
+    asked: Values | None = None
+    wanted: Values | None = None
     if request is not None:
         user, conn, method = request.user, request.conn, request.method
         key = request.key or key_of(user, conn, request.id)
+        asked = (request.id, request.fingerprint, request.address, request.correlation, request.codec)
     if change is not None:
         if request is not None and (change.user, change.conn, change.method) != (user, conn, method):
             raise ValueError(f"change {n} is not of request {n}")
         user, conn, method = change.user, change.conn, change.method
         rev, item, state, begun = change.rev, code_of(change.key), str(change.state), (change.epoch, change.cmd_seq)
-        wanted = _wanted(change, request)
-    accepted = sealed(
-        (n, key, first.arm, rev, item, first.at_us, user, conn, method, _asked(request), wanted, state, *begun)
-    )
-    seq, ended = 0 if event is None else event.seq, None
-    if update is None and event is not None:
-        update = ChangeUpdate(
-            n=n, state=state, epoch=begun[0], cmd_seq=begun[1], after=_AS_ACCEPTED if change is not None else None
-        )
-    if update is not None:
-        state, ended = str(update.state), _ended(n, update, event)
+        own_id = request is not None and change.request_id == f"{user}/{conn}/{request.id}"
+        wanted = (
+            None if own_id else change.request_id, change.verb, change.key, change.mode, change.before, change.after,
+            change.expires_us, change.loosening, change.proven, change.reason, change.warnings, change.terms,
+        )  # fmt: skip
+    body = _encode((n, key, first.arm, rev, item, first.at_us, user, conn, method, asked, wanted, state, *begun))
+    accepted = bytearray(body + blake2b(body, digest_size=_SEAL).digest())
+    seq, ended = 0, None
+    if update is not None or event is not None:
+        as_accepted = _AS_ACCEPTED if change is not None else None
+        last = update or ChangeUpdate(n=n, state=state, epoch=begun[0], cmd_seq=begun[1], after=as_accepted)
+        state, seq, ended = _ended(last, event)
     reply = _replied(n, request, seq) if request is not None and (request.outcome or change is None) else (0, None)
     return (n, key, first.arm, rev, item, first.at_us, accepted, state, seq, ended, *reply)
 
@@ -160,7 +150,7 @@ def _replied(n: int, request: RequestRow | RequestUpdate, seq: int) -> Values:
 
 def progressed(update: ChangeUpdate, event: EventRow | None) -> Values:
     """The values of PROGRESSED."""
-    return (str(update.state), 0 if event is None else event.seq, _ended(update.n, update, event), update.n)
+    return (*_ended(update, event), update.n)
 
 
 def answered(update: RequestUpdate) -> Values:
@@ -170,8 +160,10 @@ def answered(update: RequestUpdate) -> Values:
 
 def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate) -> Values:
     """The values of END."""
-    n, seq = update.n, 0 if event is None else event.seq
-    return (str(update.state), seq, _ended(n, update, event), *_replied(n, reply, seq), n)
+    state, seq, ended = _ended(update, event)
+    body = _encode((update.n, reply.rev, reply.outcome))
+    owed = 0 if not reply.reply_open else OWED_WITH_EVENT if seq else OWED
+    return (state, seq, ended, owed, bytearray(body + blake2b(body, digest_size=_SEAL).digest()), update.n)
 
 
 # ------------------------------------------------------------------ reading rows
@@ -239,7 +231,7 @@ class Job:
         rev, outcome = self.reply
         return RequestRow(
             n=values[N], user=user, conn=conn, method=method, arm=values[ARM], at_us=values[AT], outcome=outcome,
-            rev=rev, settled=values[STATE] == SETTLED, reply_open=values[OPEN] != 0,
+            rev=rev, settled=values[STATE] == SETTLED, reply_open=values[OPEN] != 0, key=values[KEY],
             **dict(zip(_REQUEST, asked, strict=False)),
         )  # fmt: skip
 

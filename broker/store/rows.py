@@ -77,7 +77,7 @@ class OverrideRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: bytes = b""
 
 
-class RequestRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RequestRow(msgspec.Struct, kw_only=True, gc=False):
     """One remembered request; (user, conn, id) is unique. The change that it asks for has its number.
 
     `address` and `correlation` say where the reply goes, `reply_open` that it is owed: until the event of its change is

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,8 @@ from broker.life import State
 from broker.store import job, tables
 from broker.store.audit import counts, read_head
 from broker.store.batch import Batch
-from broker.store.digest import audit_hash, digest
+from broker.store.digest import audit_chain, digest
+from broker.store.rows import RequestRow, RequestUpdate
 from broker.store.seals import Statement, Values, all_rows
 
 RAISE_EPOCH = (
@@ -80,7 +80,7 @@ class BatchWriter:
             for text in RAISE_EPOCH:
                 self._connection.execute(text, (max(batch.epochs),))
         self.commits += 1
-        self._last_time_us = max(self._last_time_us, batch.last_time_us)
+        self._last_time_us = max(self._last_time_us, batch.latest_us())
         if batch.audits:
             self._connection.execute(_text(tables.ADD_AUDIT, 1), self._chained(batch.audits))
         else:
@@ -96,9 +96,9 @@ class BatchWriter:
         self._earlier, self._replaced = (self.head, self.commits, self.newest), {}
 
     def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
-        done = 0
+        done, count = 0, len(rows)
         for size in _SIZES:
-            while len(rows) - done >= size:
+            while count - done >= size:
                 values = chain.from_iterable(rows[done : done + size])
                 self._connection.execute(_text(statement, size), list(values))
                 done += size
@@ -137,18 +137,12 @@ class BatchWriter:
     def _new_jobs(self, batch: Batch) -> dict[int, Values]:
         """The new rows of jobs by their number: a request, its change and event are one."""
         requests, changes, events, updates = batch.requests, batch.changes, batch.events, batch.change_updates
-        numbers = requests.keys() | changes.keys() | (events.keys() - updates.keys())
-        new = {}
-        for n in sorted(numbers):
-            request = requests.get(n)
-            if request is not None and n in batch.request_updates:
-                answer = batch.request_updates[n]
-                request = msgspec.structs.replace(
-                    request, outcome=answer.outcome, reply_open=answer.reply_open, rev=answer.rev
-                )
-            new[n] = job.added(request, changes.get(n), updates.get(n), events.get(n))
-            self.newest = max(self.newest, n)
-        return new
+        numbers = sorted(requests.keys() | changes.keys() | (events.keys() - updates.keys()))
+        answers = batch.request_updates.items()
+        answered = requests | {n: _answered(requests[n], last) for n, last in answers if n in requests}
+        parts = (map(rows.get, numbers) for rows in (answered, changes, updates, events))
+        self.newest = max([self.newest, *numbers[-1:]])
+        return dict(zip(numbers, map(job.added, *parts), strict=True))
 
     def _reopened(self, batch: Batch) -> list[Values]:
         """A damaged row stays as it is."""
@@ -160,18 +154,20 @@ class BatchWriter:
         return rows
 
     def _keep_open(self, new: Mapping[int, Values], batch: Batch) -> None:
-        if self._open is None:
+        under_way = self._open
+        if under_way is None:
             return
-        states: dict[int, Any] = {n: values[job.STATE] for n, values in new.items()}
-        states.update((n, str(update.state)) for n, update in batch.change_updates.items())
-        last = next(reversed(self._open), 0)
-        for n, state in states.items():
+        last, unordered = next(reversed(under_way), 0), False
+        states = [(n, values[job.STATE]) for n, values in new.items()]
+        states += [(n, str(update.state)) for n, update in batch.change_updates.items()]
+        for n, state in states:
+            unordered = unordered or n < last
             if state in UNDER_WAY:
-                self._open[n] = None
-            else:
-                self._open.pop(n, None)
-        if any(n < last for n in states) and list(self._open) != sorted(self._open):
-            self._open = dict.fromkeys(sorted(self._open))
+                under_way[n] = None
+            elif n in under_way:
+                del under_way[n]
+        if unordered and list(under_way) != sorted(under_way):
+            self._open = dict.fromkeys(sorted(under_way))
 
     def _new_descriptions(self, batch: Batch) -> list[Values]:
         known = self.descriptions
@@ -182,15 +178,12 @@ class BatchWriter:
 
     def _chained(self, entries: list[bytes]) -> Values:
         """The row of the audit: the number and hash of its last entry, each of them chained to the one before it."""
-        n, said = _, prev = self.head
-        for entry in entries:
-            n += 1
-            said = audit_hash(n, said, entry)
-        self.head = tables.AuditHead(n, said)
+        prev = self.head.hash
+        self.head = tables.AuditHead(*audit_chain(*self.head, entries))
         if self._open is not None:
             self._open_n = next(iter(self._open), self.newest + 1)
-        values = (n, self.commits, self._last_time_us, self._open_n)
-        return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(said), digest(values))
+        values = (self.head.n, self.commits, self._last_time_us, self._open_n)
+        return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(self.head.hash), digest(values))
 
 
 def _of_recipes(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
@@ -209,14 +202,14 @@ def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
 def _updates(batch: Batch, new: Mapping[int, Values]) -> tuple[list[Values], list[Values], list[Values]]:
     """The rows of END, PROGRESSED and ANSWERED."""
     answers = {n: answer for n, answer in batch.request_updates.items() if n not in new}
-    ends, progress = [], []
-    for n, update in batch.change_updates.items():
-        if n in new:
-            continue
-        event = batch.events.get(n)
-        answer = answers.pop(n, None)
-        if answer is not None:
-            ends.append(job.at_its_end(update, event, answer))
-        else:
-            progress.append(job.progressed(update, event))
-    return ends, progress, [job.answered(answer) for answer in answers.values()]
+    updates = {n: update for n, update in batch.change_updates.items() if n not in new}
+    events = map(batch.events.get, updates)
+    found = list(zip(updates.values(), events, map(answers.get, updates), strict=True))
+    ends = [job.at_its_end(update, event, answer) for update, event, answer in found if answer is not None]
+    progress = [job.progressed(update, event) for update, event, answer in found if answer is None]
+    return ends, progress, [job.answered(answer) for n, answer in answers.items() if n not in updates]
+
+
+def _answered(request: RequestRow, update: RequestUpdate) -> RequestRow:
+    """A request with the outcome that it got in the same batch."""
+    return msgspec.structs.replace(request, outcome=update.outcome, reply_open=update.reply_open, rev=update.rev)

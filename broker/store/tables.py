@@ -47,7 +47,7 @@ def _of_struct(
         values = list(get(struct))
         for at in flags:
             values[at] = +values[at]
-        said = digest(tuple(values))
+        said = digest(values)
         for at in blobs:
             values[at] = bytearray(values[at])
         return (*values, said)

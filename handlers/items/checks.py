@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from handlers.items.sanity import Doubt, gravity_doubts, told, tool_doubts
@@ -69,7 +69,8 @@ def _scalar(
     state: ArmState, path: str, value: float, low: float, bounds: OuterBounds, quantity: Quantity
 ) -> tuple[Warned, ...]:
     """One number between two bounds; a small angular one is doubted."""
-    if found := excesses((value,), low, bounds.high, quantity, state.resolution_rad):
+    inside = low <= value <= bounds.high[0]
+    if not inside and (found := excesses((value,), low, bounds.high, quantity, state.resolution_rad)):
         (nearest,) = nearest_legal((value,), low, bounds.high)
         raise out_of_limits(state, path, found, quantity, nearest, bounds.sources)
     return _suspect(state, path, (value,), SUSPECT_SPEED, quantity.unit) if quantity.angular else ()
@@ -82,11 +83,12 @@ def _ceiling(quantity: Quantity, bounds: OuterBounds) -> float:
     return math.radians(max(filter(math.isfinite, bounds.high), default=0.0))
 
 
-def _least(state: ArmState, item: ConfigItem, quantity: Quantity) -> float:
-    """The least value of a number: 0, or the least that the arm can hold where 0 means "unset" to it."""
-    if item.zero is Zero.VALUE:
+@lru_cache(maxsize=64)
+def _least(resolution_rad: float, zero: Zero, *, angular: bool) -> float:
+    """The least value of a number: 0, or the least that an arm of this resolution can hold where 0 is "unset" to it."""
+    if zero is Zero.VALUE:
         return 0.0
-    return max(SMALLEST_TWIST, math.degrees(state.resolution_rad)) if quantity.angular else SMALLEST_TWIST
+    return max(SMALLEST_TWIST, math.degrees(resolution_rad)) if angular else SMALLEST_TWIST
 
 
 def within_bounds(item: ConfigItem, quantity: Quantity, state: ArmState, message: Message) -> tuple[Warned, ...]:
@@ -97,9 +99,10 @@ def within_bounds(item: ConfigItem, quantity: Quantity, state: ArmState, message
     """
     path, bounds = NUMBER_FIELDS[item.key], limits_of(state).bounds(item.key)
     value = getattr(message, path)
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return _joint_list(state, path, value, bounds, quantity)
-    return _scalar(state, path, value, _least(state, item, quantity), bounds, quantity)
+    least = _least(state.resolution_rad, item.zero, angular=quantity.angular)
+    return _scalar(state, path, value, least, bounds, quantity)
 
 
 def gravity_is_plausible(state: ArmState, message: GravityVector) -> tuple[Warned, ...]:

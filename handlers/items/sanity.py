@@ -32,7 +32,7 @@ REVERSED_DEG = 150.0
 SPEEDS, ACCELERATIONS = "joint_speed_soft_limits", "joint_acceleration_soft_limits"
 _SPEEDS = frozenset({SPEEDS, ACCELERATIONS})
 """Items that change how far a joint needs to stop."""
-_MOVING = _SPEEDS | {"joint_limits", "joint_safety", "joint_parameters"}
+MOVING = _SPEEDS | {"joint_limits", "joint_safety", "joint_parameters"}
 """These, and the items that move the ends too."""
 _NO_WORSE = 1e-9
 """Rad or m that come from rounding."""
@@ -101,7 +101,7 @@ def stopping_doubts(state: ArmState, slot: Slot, message: Message) -> list[Doubt
     makes no worse is not its fault.
     """
     key, mode = slot
-    if key not in _MOVING or (key in _SPEEDS and _stops(state, mode, message)):
+    if key not in MOVING or (key in _SPEEDS and _stops(state, mode, message)):
         return []
     modes = (ControlMode(mode),) if mode else SLOTS
     limits = limits_of(state).with_value(slot, message)

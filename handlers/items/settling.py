@@ -29,7 +29,11 @@ class Ending(enum.StrEnum):
     @property
     def took_effect(self) -> bool:
         """Whether the arm holds the wanted value, rounded or clamped at most."""
-        return self in (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
+        return self in TOOK_EFFECT
+
+
+TOOK_EFFECT = (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
+"""How a change ends whose arm holds the wanted value, rounded or clamped at most."""
 
 
 class _Tolerance(NamedTuple):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from handlers.items.config_items import CHECKS, kept_by_service
-from handlers.items.direction import is_loosening
+from handlers.items.direction import at_or_tighter
 from handlers.items.parts import put
 from handlers.items.room import check_room
-from handlers.items.sanity import stopping_doubts, told
+from handlers.items.sanity import MOVING, stopping_doubts, told
 from handlers.items.settling import agrees, equal
 from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request
@@ -74,11 +74,6 @@ def until_of(state: ArmState, slots: Iterable[Slot]) -> int:
     return min((one.until_us for one in newest if one is not None), default=0)
 
 
-def _mode_of(item: ConfigItem, message: Message) -> int:
-    """The number of the control mode that a message is for; 0 where the item has no slots of modes."""
-    return int(message.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
-
-
 def slot_of(item: ConfigItem, mode: int) -> Slot:
     """The slot of a control mode.
 
@@ -102,13 +97,14 @@ def admit(state: ArmState, request: Request, slot: Slot, *, at_once: bool = Fals
     Raises:
         BrokerError: busy, arm_not_read, held, arm_away, arm_not_ready, revision_conflict.
     """
-    check_known(state, request.user)
+    if not (state.adopted and state.description) or state.unfit or state.unsettled >= state.queue_limit:
+        check_known(state, request.user)
     if at_once and state.distrust:
         raise distrusted_arm(state)
     if at_once and not kept_by_service(state, slot[0]):
         check_presence(state)
-    if_rev, last_rev = request.envelope.if_rev, state.last_rev.get(slot, 0)
-    if if_rev is not None and not last_rev <= if_rev <= state.rev:
+    if_rev = request.envelope.if_rev
+    if if_rev is not None and not (last_rev := state.last_rev.get(slot, 0)) <= if_rev <= state.rev:
         text = f"if_rev {if_rev}: {slot[0]} last changed in rev {last_rev}, the arm is at {state.rev}"
         raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
@@ -156,10 +152,12 @@ def _placed(item: ConfigItem, state: ArmState, request: Request, *, at_once: boo
     Raises:
         BrokerError: as `admit`, then as `slot_of`.
     """
-    message = as_message(request.params, Message)
-    mode = _mode_of(item, message)
-    admit(state, request, (item.key, mode), at_once=at_once)
-    return slot_of(item, mode), message
+    params = request.params
+    message = params if type(params) is item.record else as_message(params, Message)
+    mode = int(message.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
+    slot = (item.key, mode)
+    admit(state, request, slot, at_once=at_once)
+    return slot if not item.modes or mode in item.modes else slot_of(item, mode), message
 
 
 def is_unchanged(state: ArmState, slot: Slot, value: Message) -> bool:
@@ -183,9 +181,10 @@ def propose(
 ) -> Proposal:
     """The change of a slot, or of the parts `named`, to a value that is checked now, once it was admitted."""
     warnings = CHECKS[item.key](state, value)
-    if doubts := stopping_doubts(state, slot, value):
+    if item.key in MOVING and (doubts := stopping_doubts(state, slot, value)):
         warnings += told(state, doubts)
-    loosening = is_loosening(item, value, state.reported.get(slot))
+    reported = state.reported.get(slot)
+    loosening = reported is None or not at_or_tighter(item, value, reported)
     return Proposal(slot, Verb.SET, value, loosening, is_unchanged(state, slot, value), warnings, named)
 
 

@@ -5,6 +5,9 @@ import msgspec
 from schema.envelope import Author, RequestEnvelope
 from schema.messages import Message
 
+PROVEN = "server-acl"
+"""The identity of whom the MQTT server proves."""
+
 
 class Request(msgspec.Struct, frozen=True, gc=False):
     """One request; `params` is the message of its method, or a plain mapping for methods without one."""
@@ -31,7 +34,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     @property
     def author(self) -> Author:
         """Who asks, and whether the MQTT server proves it."""
-        return Author(self.user, self.conn, self.identity == "server-acl")
+        return Author(self.user, self.conn, self.identity == PROVEN)
 
     @property
     def request_id(self) -> str:

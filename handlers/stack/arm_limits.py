@@ -90,11 +90,14 @@ class Inputs(NamedTuple):
         if self.description is not state.description or self.sources is not state.sources:
             return False
         reported, unread = state.reported, state.unread
-        return (
-            self.application is reported.get(APPLICATION_SLOT)
-            and self.parameters is reported.get(PARAMETERS_SLOT)
-            and self.application_unread is unread.get(APPLICATION_SLOT)
-            and self.parameters_unread is unread.get(PARAMETERS_SLOT)
+        if self.application is not reported.get(APPLICATION_SLOT):
+            return False
+        if self.parameters is not reported.get(PARAMETERS_SLOT):
+            return False
+        if not unread:
+            return self.application_unread is None and self.parameters_unread is None
+        return self.application_unread is unread.get(APPLICATION_SLOT) and self.parameters_unread is unread.get(
+            PARAMETERS_SLOT
         )
 
 
@@ -170,10 +173,9 @@ class ArmLimits:
     def bounds(self, key: str) -> OuterBounds:
         """Bounds of an item of `MEASURED` by the outer layers: hard limits, files, application limits, site caps."""
         outer = self._outer()
-        found = outer.bounds.get(key)
-        if found is None:
-            found = outer.bounds[key] = _bounds(outer, MEASURED[key], description_of(self._state))
-        return found
+        if key not in outer.bounds:
+            outer.bounds[key] = _bounds(outer, MEASURED[key], description_of(self._state))
+        return outer.bounds[key]
 
     def outer(self, slot: Slot) -> tuple[float, ...]:
         """Upper bounds of a slot by the outer layers, in the unit of its item, one a component."""

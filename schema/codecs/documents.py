@@ -25,7 +25,8 @@ def reply_document(reply: Reply, parts: Parts = PLAIN) -> dict[str, Any]:
     }
     if reply.ok or reply.result is not None:
         result = reply.result
-        document["result"] = parts[type(result)](result, "") if isinstance(result, Message) else result or {}
+        told = result is not None and (type(result) in parts or isinstance(result, Message))
+        document["result"] = parts[type(result)](result, "") if told else result or {}
     if reply.error is not None:
         document["error"] = error_document(reply.error)
     document["rev"] = reply.rev
@@ -117,8 +118,9 @@ def event_document(event: Event, parts: Parts = PLAIN) -> dict[str, Any]:
     by = event.by
     document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
     document["event"] = event.event
-    document["notification"] = _notification(event.notification, parts)
-    document["change"] = None if event.change is None else _change(event.change, parts)
+    note, change = event.notification, event.change
+    document["notification"] = None if note is None else _notification(note, parts)
+    document["change"] = None if change is None else _change(change, parts)
     if event.reason:
         document["reason"] = event.reason
     if event.denied is not None:
@@ -130,11 +132,11 @@ def event_document(event: Event, parts: Parts = PLAIN) -> dict[str, Any]:
     return document
 
 
-def _notification(note: Message | None, parts: Parts) -> Any:
+def _notification(note: Message, parts: Parts) -> Any:
     """A notification; its time, which no other has, is no part that is remembered."""
-    if isinstance(note, ControlConfigurationNotification):
+    if type(note) is ControlConfigurationNotification:
         document: dict[str, Any] = {"event": _EVENTS.get(note.event, note.event)}
-    elif isinstance(note, ControlModeNotification):
+    elif type(note) is ControlModeNotification:
         document = {"control_mode": _MODES.get(note.control_mode, note.control_mode)}
     else:
         return parts[type(note)](note, "")
@@ -152,6 +154,8 @@ def _change(change: EventChange, parts: Parts) -> dict[str, Any]:
     if change.slot:
         document["slot"] = change.slot
     before, after, field = change.before, change.after, change.value_field
-    document["before"] = parts[type(before)](before, field) if isinstance(before, Message) else before
-    document["after"] = parts[type(after)](after, field) if isinstance(after, Message) else after
+    known = type(before) in parts or isinstance(before, Message)
+    document["before"] = parts[type(before)](before, field) if known else before
+    known = type(after) in parts or isinstance(after, Message)
+    document["after"] = parts[type(after)](after, field) if known else after
     return document

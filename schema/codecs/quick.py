@@ -30,6 +30,7 @@ _SPACED = re.compile(rb'"[ \t\r\n]+:').search
 _FIX_MAP, _FIX_MOST, _MAP_16 = 0x80, 0x0F, 0xDE
 _OPTIONS = [(name, *FIELDS[name]) for name in FIELDS if name not in ("id", "params")]
 _NO_OPTIONS = (UNSET,) * len(_OPTIONS)
+_VALUES = 2 + len(_OPTIONS)
 
 
 def _msgpack_keys(document: bytes) -> int:
@@ -66,7 +67,7 @@ def whole_reader(cls: type[Message], form: Form) -> Whole:
     def whole(payload: bytes) -> tuple[RequestEnvelope, Message] | None:
         try:
             values = astuple(decode(payload))
-            left = keys(payload) - len(values) + values.count(UNSET)
+            left = keys(payload) - _VALUES + values.count(UNSET)
             if values[1] is UNSET:
                 return None if left else (_envelope(values), cls())
             params = bytes(values[1])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from broker.store.job import key_of
 from broker.store.rows import ChangeRow, EventRow, RequestRow
 from broker.store.store import Store
 
@@ -24,7 +25,8 @@ def make_request() -> Callable[..., RequestRow]:
             "method": "SetGravityVector", "at_us": NOW_US + n, "address": "res/alice", "correlation": b"\x00\xff",
             "codec": "json", "outcome": b"done", "settled": True, "reply_open": True,
         }  # fmt: skip
-        return RequestRow(n=n, **{**values, **given})
+        values |= given
+        return RequestRow(n=n, **{"key": key_of(values["user"], values["conn"], values["id"])} | values)
 
     return make
 

@@ -57,8 +57,8 @@ def test_rows_of_what_changed_are_made_when_it_is_handed_over() -> None:
         return ItemRow(arm=slot[0], key=slot[1], mode=slot[2], last_rev=rev)
 
     for rev in (1, 2):
-        batch.arm_changed("arm1", lambda: ArmRow(arm="arm1", rev=rev))  # noqa: B023 - as it stands at last
-        batch.slot_changed(("arm1", "gravity_vector", 0), item)
+        batch.changed_arms["arm1"] = lambda: ArmRow(arm="arm1", rev=rev)  # noqa: B023 - as it stands at last
+        batch.changed_slots["arm1", "gravity_vector", 0] = item
     assert batch.weight == 2
     batch.make_rows()
     assert (batch.arms["arm1"].rev, [row.last_rev for row in batch.items.values()]) == (2, [2])
@@ -96,17 +96,17 @@ def test_the_latest_time_of_all_rows_is_kept(
 ) -> None:
     batch = Batch()
     batch.add_request(make_request(1, at_us=5))
-    assert batch.last_time_us == 5
+    assert batch.latest_us() == 5
     batch.add_change(make_change(1, at_us=6))
-    assert batch.last_time_us == 6
+    assert batch.latest_us() == 6
     batch.add_event(make_event(1, at_us=7))
-    assert batch.last_time_us == 7
+    assert batch.latest_us() == 7
     batch.update_change(ChangeUpdate(n=1, state="settled", settled_at_us=8))
     batch.update_change(ChangeUpdate(n=2, state="writing"))
-    assert batch.last_time_us == 8
+    assert batch.latest_us() == 8
     handle = HandleRow(identifier=1, user="u", conn="c", arm="a", topic="t", created_us=1, last_seen_us=9)
     batch.put_handle(handle)
-    assert batch.last_time_us == 9
+    assert batch.latest_us() == 9
 
 
 def test_it_is_due_with_a_row_or_a_callback() -> None:

@@ -66,7 +66,7 @@ ROWS = {
 }
 REQUEST = RequestRow(
     n=7, user="u", conn="c", id="i", fingerprint=b"f", arm="a", method="M", at_us=5, address="to", correlation=b"x",
-    codec="json", outcome=b"o", settled=True, reply_open=True, rev=3,
+    codec="json", outcome=b"o", settled=True, reply_open=True, rev=3, key=77,
 )  # fmt: skip
 CHANGE = ChangeRow(
     n=7, arm="a", rev=3, verb="set", key="k", mode=2, before=b"b", after=b"w", state=State.WRITING, epoch=4,
