@@ -32,7 +32,13 @@ def peer(
 ) -> aiomqtt.Client:
     """A client that is not ours; `name` is its client id."""
     return aiomqtt.Client(
-        "127.0.0.1", port, identifier=name or None, username=user, password=password, protocol=protocol
+        "127.0.0.1",
+        port,
+        identifier=name or None,
+        username=user,
+        password=password,
+        protocol=protocol,
+        timeout=PATIENCE_S,
     )
 
 

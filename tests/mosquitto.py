@@ -64,7 +64,7 @@ def free_port() -> int:
 def write_passwords(path: Path, passwords: dict[str, str]) -> None:
     """Write `passwords` (by user) as Mosquitto's password file."""
     path.write_text("".join(f"{user}:{password}\n" for user, password in passwords.items()))
-    subprocess.run([find_program("mosquitto_passwd"), "-U", str(path)], check=True, timeout=30)
+    subprocess.run([find_program("mosquitto_passwd"), "-U", str(path)], check=True)
 
 
 class Mosquitto:

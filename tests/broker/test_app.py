@@ -121,6 +121,6 @@ def test_what_nobody_foresaw_ends_the_process_with_a_code_of_its_own(tmp_path: P
         "from armbroker.cli.run import run\n"
         f"sys.exit(run(['--mqtt', 'mqtt://127.0.0.1:1', '--data', {str(tmp_path)!r}]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == Exit.CRASHED
     assert "ZeroDivisionError" in done.stderr

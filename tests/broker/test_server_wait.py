@@ -12,6 +12,7 @@ from broker.app import EXIT_OK, serve
 from broker.server_wait import Server
 from broker.supervisor import Supervisor
 from tests.journey.running import settings_of
+from tests.links import PATIENCE_S
 from tests.mosquitto import Mosquitto, free_port
 
 
@@ -21,12 +22,12 @@ async def test_it_says_at_once_what_is_waited_for_and_goes_on_when_it_comes(monk
     url = f"mqtt://127.0.0.1:{port}"
     with structlog.testing.capture_logs() as logs:
         waiting = asyncio.create_task(Server(url, Supervisor()).there(asyncio.Event()))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not logs:  # noqa: ASYNC110 - a log announces nothing
                 await asyncio.sleep(0)
         assert not waiting.done()
         listener = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", port)
-        async with listener, asyncio.timeout(30):
+        async with listener, asyncio.timeout(PATIENCE_S):
             await waiting
     assert [(log["event"], log["url"]) for log in logs] == [("waiting_for_mqtt_server", url)]
 
@@ -36,7 +37,7 @@ async def test_a_stop_ends_the_waiting() -> None:
     waiting = asyncio.create_task(Server(f"mqtt://127.0.0.1:{free_port()}", Supervisor()).there(stop))
     await asyncio.sleep(0)
     stop.set()
-    await asyncio.wait_for(waiting, 30)
+    await asyncio.wait_for(waiting, PATIENCE_S)
 
 
 async def test_a_service_starts_when_its_server_comes_and_makes_nothing_before(

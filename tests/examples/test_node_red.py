@@ -83,8 +83,8 @@ class NodeRed:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("node-red")
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "node-red@4"]
-    subprocess.run(npm, cwd=folder, check=True, timeout=200, stdout=subprocess.DEVNULL)
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", "node-red@4"]
+    subprocess.run(npm, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return folder / "node_modules" / "node-red" / "red.js"
 
 

@@ -75,6 +75,7 @@ class Client:
             username=user if password is not None else None,
             password=password,
             protocol=VERSIONS[version],
+            timeout=PATIENCE_S,
             socket_options=((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),),
         )
         self._news = asyncio.Event()

@@ -54,7 +54,7 @@ class Cell:
 
     async def retained(self, arm: str, leaf: str) -> dict[str, Any]:
         """The retained document of an arm."""
-        async with peer(self.server.port) as client, asyncio.timeout(10):
+        async with peer(self.server.port) as client, asyncio.timeout(PATIENCE_S):
             await client.subscribe(self.topics.device(arm, leaf), qos=1)
             document: dict[str, Any] = json.loads((await anext(aiter(client.messages))).payload)
             return document
@@ -283,7 +283,7 @@ async def test_a_command_that_waits_too_long_is_not_begun(make_cell: Callable[..
     session = (await cell.retained("r1", "birth"))["session"]
     await cell.agents["r1"].tell("r1", fault="delay", delay_ms=300)
     command = {"session": session, "epoch": 99, "verb": "set", "item": TWIST, "slot": MODE, "expires_in_ms": 200}
-    async with peer(cell.server.port) as other, asyncio.timeout(10):
+    async with peer(cell.server.port) as other, asyncio.timeout(PATIENCE_S):
         await other.subscribe(cell.topics.device("r1", "ack"), qos=1)
         for cmd_seq, value in ((1, 0.2), (2, 0.3)):
             await other.publish(topic, json.dumps({**command, "cmd_seq": cmd_seq, "value": value}), qos=1)

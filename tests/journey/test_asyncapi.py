@@ -18,7 +18,7 @@ from schema.events import FLEET_CLASSES
 from tests.journey.client import Client, Received
 from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
-from tests.links import peer
+from tests.links import PATIENCE_S, peer
 
 pytestmark = pytest.mark.mqtt
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,7 +161,7 @@ class Generated:
             address = found(operation["channel"]["$ref"])["address"]
             await self._publish(self._filled(address, method=method), json.dumps(request).encode())
             wanted = self._filled(found(operation["reply"]["channel"]["$ref"])["address"], leaf=name)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 async for answer in self._replies:
                     if str(answer.topic) == wanted:
                         reply = json.loads(answer.payload)
@@ -206,8 +206,17 @@ async def test_the_retained_document_is_the_committed_one_in_short(connect: Clie
 def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the official parser."""
     folder = tmp_path_factory.mktemp("parser")
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "@asyncapi/parser@3"]
-    subprocess.run(npm, cwd=folder, check=True, timeout=200, stdout=subprocess.DEVNULL)
+    npm = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--ignore-scripts",
+        "--loglevel=error",
+        "@asyncapi/parser@3",
+    ]
+    subprocess.run(npm, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     (folder / "validate.mjs").write_text(VALIDATE)
     return folder
 
@@ -233,7 +242,7 @@ async def test_the_official_parser_takes_both(connect: ClientMaker, parser: Path
     results = []
     for file in (ROOT / "docs/asyncapi.json", tmp_path / "retained.json", tmp_path / "wrong.json"):
         node = ["node", "validate.mjs", str(file)]
-        done = await asyncio.to_thread(subprocess.run, node, cwd=parser, check=True, capture_output=True, timeout=60)
+        done = await asyncio.to_thread(subprocess.run, node, cwd=parser, check=True, capture_output=True)
         results.append(json.loads(done.stdout))
     whole = {"operations": len(DOCUMENT["operations"]), "found": []}
     assert results[:2] == [whole, whole]

@@ -16,7 +16,7 @@ JOINTS = ",".join(f"j{number}" for number in range(1, 8))
 def limits(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     """A command of limits."""
     command = [sys.executable, "-m", "armbroker", "limits", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, check=False, timeout=30)
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
 @pytest.mark.parametrize("method", ["GetJointLimits", "GetKinematicHardLimits"])

@@ -9,7 +9,7 @@ import pytest
 
 from broker.accept import turnstile
 from broker.link import mqtt5_incoming
-from tests.links import peer
+from tests.links import PATIENCE_S, peer
 
 MANY, AHEAD, REPLIES = 600, 100, 20
 
@@ -24,7 +24,7 @@ async def test_every_request_is_answered(start_service: Callable[..., Any], monk
         await client.subscribe(f"{service.root}/res/many/c/+", qos=1)
         standing = asyncio.create_task(asyncio.to_thread(service.call, all_sent.wait))
         try:
-            async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
                 for number in range(MANY):
                     topic = f"{service.root}/req/many/c/r1/GetGravityVector"
                     tasks.create_task(client.publish(topic, b'{"id":"%d","params":{}}' % number, qos=1))
@@ -32,7 +32,7 @@ async def test_every_request_is_answered(start_service: Callable[..., Any], monk
             all_sent.set()
         await standing
         answered: set[str] = set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             async for message in client.messages:
                 answered.add(message.topic.value.rpartition("/")[2])
                 if len(answered) == MANY:

@@ -272,11 +272,13 @@ def play_and_check(seed: int, folder: Path, *, batches: bool = False) -> None:
     run(scenario)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedule(seed: int, tmp_path: Path) -> None:
     play_and_check(seed, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [*SEEDS, 103])
 def test_schedule_with_batches(seed: int, tmp_path: Path) -> None:
     play_and_check(seed, tmp_path, batches=True)

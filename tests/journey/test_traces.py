@@ -9,7 +9,7 @@ from paho.mqtt.properties import Properties
 
 from tests.journey.conftest import ClientMaker
 from tests.journey.running import RunningService
-from tests.links import peer
+from tests.links import PATIENCE_S, peer
 
 pytestmark = pytest.mark.mqtt
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -27,7 +27,7 @@ async def publish(client: aiomqtt.Client, topic: str, payload: bytes, trace: str
 async def traces(client: aiomqtt.Client, count: int) -> dict[str, str | None]:
     """The traces of the next publications, by topic below the version."""
     found: dict[str, str | None] = {}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         async for message in client.messages:
             pairs = dict(getattr(message.properties, "UserProperty", ()))
             found[str(message.topic).partition("/v1/")[2]] = pairs.get("traceparent")

@@ -27,6 +27,7 @@ def is_printed(wanted: str, now: str, _before: str) -> bool:
     return normalised(now) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_transcript_is_what_is_printed(page: Path) -> None:
     steps = parse(page.read_text())

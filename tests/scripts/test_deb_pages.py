@@ -29,7 +29,7 @@ def shown(page: Path) -> str:
     if groff is None:
         pytest.skip("groff is missing")
     command = [groff, "-man", "-ww", "-Tascii", "-P-cbou", str(page)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout
 
@@ -69,7 +69,7 @@ def completed(pages: Path, *words: str) -> set[str]:
         f'source "$1"; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _armbroker; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     command = ["bash", "--norc", "-c", script, "bash", str(pages / BASH)]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_zsh_offers_what_fits(pages: Path) -> None:
     words=(armbroker run --config ''); CURRENT=4; _armbroker
     """
     command = [zsh, "-f", "-c", script, "zsh", str(pages / ZSH)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.split() == ["set-time", "vacuum", "--help", "FILES", "FILES"]

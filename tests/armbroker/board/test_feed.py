@@ -12,6 +12,7 @@ from armbroker.board.feed import Feed, History
 from armbroker.client import ArmClient
 from tests.armbroker.board.documents import AT, event, presence
 from tests.armbroker.client.responder import Answer, Asked, responding
+from tests.links import PATIENCE_S
 from tests.mosquitto import Mosquitto
 
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
@@ -51,7 +52,7 @@ class Told:
         self._news.set()
 
     async def until(self, wanted: Callable[[Change], bool], times: int = 1) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while sum(map(wanted, self.changes)) < times:
                 self._news.clear()
                 await self._news.wait()

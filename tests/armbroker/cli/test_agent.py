@@ -14,6 +14,7 @@ from armbroker.cli.exits import Exit
 from broker.tls import TlsFiles
 from devices.adapter import ArmError
 from devices.simulated import SimulatedStore
+from tests.links import PATIENCE_S
 from tests.mosquitto import ROOT, free_port
 
 
@@ -67,7 +68,7 @@ async def test_an_agent_without_a_server_tries_on_and_ends_when_told(tmp_path: P
     )
     if process.stderr is None:
         raise RuntimeError("no pipe")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         async for line in process.stderr:
             if b"session_lost" in line:
                 break

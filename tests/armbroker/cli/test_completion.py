@@ -20,7 +20,7 @@ def offered(words: str, folder: Path, **environment: str) -> list[str]:
     asked = {"_ARMBROKER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
     code = "from armbroker.__main__ import main; import sys; sys.argv = ['armbroker']; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False, timeout=30,
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False,
         env={**os.environ, "HOME": str(folder), **asked, **environment},
     )  # fmt: skip
     assert done.stderr == ""

@@ -8,6 +8,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 import pytest
 
 from armbroker.cli.exits import Exit
+from tests.links import PATIENCE_S
 from tests.mosquitto import Mosquitto, free_port
 
 
@@ -17,7 +18,7 @@ async def ended(*arguments: str, code: str = "") -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, *start, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
     )
-    _, err = await asyncio.wait_for(process.communicate(), 30)
+    _, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
     return process.returncode, err.decode()
 
 

@@ -170,7 +170,7 @@ async def test_a_slow_reader_starts_anew(mosquitto: Mosquitto, arm: str, monkeyp
         for seq in (2, 3, 4):
             await service.publish(f"evt/{arm}/{LIMIT}", an_event(seq, seq - 1))
         await service.publish(f"state/{arm}/config", a_document(4), retain=True)
-        await client.call(arm, "GetControlMode", timeout=5)
+        await client.call(arm, "GetControlMode", timeout=30)
         seen: list[Watched] = [await anext(slow), await anext(slow)]
     assert seen == [
         Resynced("", "more than 3 messages were waiting to be read"),

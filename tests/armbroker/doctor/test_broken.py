@@ -21,7 +21,7 @@ from broker.tls import TlsFiles
 from broker.topics import Topics
 from schema.codecs.times import format_time
 from tests.journey.running import RunningService, settings_of
-from tests.links import peer
+from tests.links import PATIENCE_S, peer
 from tests.mosquitto import OPEN_CONFIG, PLANT, Mosquitto, free_port, write_acl, write_passwords
 
 NOW = dt.datetime.now(dt.UTC)
@@ -293,7 +293,7 @@ async def test_retained_documents_of_the_service_are_no_ghosts(mosquitto: Mosqui
         finding = await service.retained_ghosts(who, Topics("doctored"), running.settings, now_us)
         assert finding.outcome is Outcome.PASS
         missing = from_document({"root": "doctored", "arm": [{"id": "r1"}]})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while "doctored/v1/state/r2/config: no such arm in the settings" not in finding.text:
                 finding = await service.retained_ghosts(who, Topics("doctored"), missing, now_us)
     finally:

@@ -42,7 +42,7 @@ async def test_everything_passes_where_everything_is_right_and_nothing_is_left(t
                     *("--mqtt", f"mqtts://127.0.0.1:{plant.server.port}"),
                 ]
                 done = await asyncio.to_thread(
-                    subprocess.run, command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+                    subprocess.run, command, capture_output=True, text=True, cwd=ROOT, check=False
                 )
                 assert (await alice.call("r12", "GetHistory", {}, timeout=20))["rev"] == before
             assert service.poll() is None

@@ -9,6 +9,7 @@ from armbroker.board.board import Board
 from armbroker.client import NoServerError, Watched
 from armbroker.top.app import TopApp, run_with
 from tests.armbroker.board.documents import seen, told
+from tests.links import PATIENCE_S
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ async def test_a_connection_that_ended_for_good_ends_the_screen(board: Board) ->
 
     app.call_later(shown.set)
     with pytest.raises(NoServerError, match="screen-1"):
-        await asyncio.wait_for(run_with(app, asyncio.create_task(feed()), headless=True), 30)
+        await asyncio.wait_for(run_with(app, asyncio.create_task(feed()), headless=True), PATIENCE_S)
 
 
 async def test_the_end_of_the_screen_ends_the_feed(board: Board) -> None:

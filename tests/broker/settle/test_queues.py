@@ -14,6 +14,7 @@ from devices.guard import guard
 from devices.registry import adapter_class
 from handlers.state.arm_state import ArmState
 from tests.broker.settle.test_obstacles import job as change
+from tests.links import PATIENCE_S
 
 
 class Log:
@@ -149,7 +150,7 @@ async def test_at_the_end_only_changes_are_waited_for(pair: tuple[ArmSession, Ar
         await asyncio.sleep(0)
         queues.put(two, ContactJob(connect=True, why="never begun"))
         queues.end_with_changes()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await queues.idle()
         queues.put(two, ContactJob(connect=True, why="later"))
         await asyncio.sleep(0)

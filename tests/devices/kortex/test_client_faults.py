@@ -17,6 +17,7 @@ from devices.worker import stderr
 from schema.arms import Slot, Verb
 from schema.messages import GravityVector
 from tests.devices.kortex.plant import ArmProcess, environment, exists
+from tests.links import PATIENCE_S
 
 NAIVE = Path(__file__).with_name("naive.py")
 GRAVITY: Slot = ("gravity_vector", 0)
@@ -27,7 +28,7 @@ def naively(fault: str, *arms: ArmProcess) -> tuple[dict[str, Any], str]:
     """What a naive client sees of a fault, and what the vendor's client printed."""
     ports = [str(port) for arm in arms for port in (arm.port, arm.control_port)]
     command = [str(environment()), "-I", "-u", str(NAIVE), fault, *ports]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(ran.stdout)
     return found, ran.stderr
 
@@ -75,7 +76,7 @@ async def test_4_a_call_in_a_callback_is_never_answered(arm: KortexArm, process:
     for value in (SIDE, OTHER_SIDE) * 5:
         process.change("gravity_vector", value)
         await arm.read(GRAVITY)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while len(reads) < 10:
             await arm.read(GRAVITY)
         assert {await read for read in reads} <= {SIDE, OTHER_SIDE}

@@ -13,6 +13,7 @@ from devices.ros2 import Ros2Arm
 from devices.ros2.adapter import SLOT
 from schema.arms import Verb
 from schema.joint_items import JointParameterMap
+from tests.links import PATIENCE_S
 from tests.ros_nodes import DOMAIN, NODE, NodeProcess, ros_python, start_node
 
 
@@ -55,20 +56,20 @@ class Watched:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds that the arm tells."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not holds():
                 self._news.clear()
                 await self._news.wait()
 
     async def connect(self) -> Any:
         """Connect; a first try may come before the node is discovered."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await self.until_online()
             return await self.arm.connect()
 
     async def try_to_connect(self) -> Any:
         """Connect, again while the worker of a busy machine gives no answer yet."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 with contextlib.suppress(ArmTimeoutError):
                     return await self.arm.connect()

@@ -10,6 +10,7 @@ import pytest
 
 from devices.worker import Program, WorkerLink
 from devices.worker.frames import Document
+from tests.links import PATIENCE_S
 
 CHILD = Path(__file__).with_name("child.py")
 PROGRAM = Program((sys.executable, "-I", str(CHILD)))
@@ -43,7 +44,7 @@ class Seen:
 
     async def until(self, wanted: Callable[[], bool]) -> None:
         """Wait until something holds that the link tells."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not wanted():
                 self._news.clear()
                 await self._news.wait()

@@ -11,6 +11,7 @@ from armbroker.client import ArmClient, Resynced, Watched, WatchedDocument, Watc
 from tests.journey.conftest import ClientMaker
 from tests.journey.forms import CONTENT_TYPES
 from tests.journey.running import RunningService
+from tests.links import PATIENCE_S
 
 CODECS = tuple(CONTENT_TYPES)
 TWIST, PATH = "SetTwistLinearSoftLimit", "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
@@ -151,7 +152,7 @@ async def test_who_watches_sees_what_the_fleet_tells(connect: ClientMaker, cell:
     weld = {"name": "weld", "items": {"gravity_vector": {"z": -9.81}}}
     async with (
         ArmClient(url, root=root, user="carol", conn="screen") as screen,
-        asyncio.timeout(30),
+        asyncio.timeout(PATIENCE_S),
         screen.watch() as watched,
     ):
         async for one in watched:

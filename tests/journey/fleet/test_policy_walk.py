@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.journey.running import RunningService, settings_of
 from tests.journey.transcript import COMMAND_S, Step, commands_of, lines_of_blocks, normalised, parse
 from tests.mosquitto import ROOT, make_plant
@@ -72,6 +74,7 @@ def printed(steps: list[Step], text: str) -> list[str]:
         ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_walk_prints_what_the_page_says() -> None:
     text = PAGE.read_text()
     steps = parse(text, SESSION)
