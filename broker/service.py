@@ -13,7 +13,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.damages import Damages
 from broker.arms.fleet import Fleet
 from broker.arms.fleet_check import CheckedFleet
-from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob
+from broker.arms.jobs import ContactJob
 from broker.arms.stream import fleet_stream
 from broker.assembly import (
     Acceptance,
@@ -52,6 +52,7 @@ from broker.settings.password import Password
 from broker.settle.contact.drift import Drift
 from broker.settle.contact.fences import Fences
 from broker.settle.queues import Queues
+from broker.settle.worker import ArmWorker
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
@@ -155,30 +156,6 @@ class Service:
             self._tasks, self.sessions, self._settings, self._topics,
         )  # fmt: skip
 
-    # ------------------------------------------------------------------ the worker of the queues
-
-    def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
-        """See `Worker`."""
-        return self._presence.sure and self._settler.settle_now(session, job)
-
-    async def settle(self, session: ArmSession, job: ChangeJob) -> None:
-        """See `Worker`."""
-        if not self._presence.sure:
-            await self._presence.made_sure()
-        await self._settler.settle(session, job)
-
-    async def contact(self, session: ArmSession, job: ContactJob) -> None:
-        """See `Worker`."""
-        await self._reconciler.contact(session, job)
-
-    async def follow(self, session: ArmSession, job: FollowJob) -> None:
-        """See `Worker`."""
-        await self._reconciler.follow(session, job)
-
-    async def forward(self, session: ArmSession, job: ForwardJob) -> None:
-        """See `Worker`."""
-        await self._reconciler.forward(session, job)
-
     def _parts(self) -> Parts:
         return Parts(
             self._ledger, self._fleet, self._queues, self._settler, self._reconciler, self._drift, self._authorities,
@@ -224,7 +201,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
-        self._queues.serve(self)
+        self._queues.serve(ArmWorker(self._presence, self._settler, self._reconciler))
         keep_doubts(self._clock, self._store, self._loaded)
         await self._claim_root()
         recovery.restore(self.sessions, self._loaded, self._damages)
