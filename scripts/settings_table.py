@@ -22,7 +22,7 @@ from broker.topics import ROOT_LEVELS
 from limits.stack.joints import QUANTITIES
 
 NAME = "`[A-Za-z0-9][A-Za-z0-9._-]{0,62}`"
-PATTERNS = "ids of arms, or patterns with `*` and `?`"
+PATTERNS = "ids of arms, patterns with `*` and `?`, or `@group`"
 FILE = "a file; relative paths count from the folder of `fleet.toml`"
 DAYS_US = 86_400_000_000
 

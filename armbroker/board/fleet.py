@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from armbroker.board.facts import listed, number, table, text
+from armbroker.board.facts import by_text, listed, number, table, text
+from armbroker.client.monitor import PLAN_DOCUMENT
 
 GROUP_DOCUMENT = "fleet"
-PLAN_DOCUMENT = "plan-"
 ENDED = "ended"
 BAD_OUTCOMES = frozenset({"partial", "refused", "aborted", "expired", "quarantined"})
 """Outcomes of plans after which something was not done."""
@@ -101,14 +101,14 @@ def plan_row(plan: int, document: dict[str, Any]) -> PlanRow:
     texts = {
         field: text(document.get(field))
         for field in (
-            "kind", "state", "outcome", "why", "target", "method", "by", "approved_by", "reason", "at", "until",
-            "expires",
+            "kind", "state", "outcome", "why", "target", "method", "approved_by", "reason", "at", "until", "expires",
         )
     }  # fmt: skip
     counts = _numbers(document.get("counts"))
     total = counts.pop("total", sum(counts.values()))
     return PlanRow(
         plan=plan,
+        by=by_text(document.get("by")),
         wave=number(document.get("wave")),
         waves=len(listed(document.get("waves"))),
         total=total,

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from armbroker.board.facts import listed, number, table, text
+from armbroker.board.facts import by_text, listed, number, table, text
 
 OVERDUE = "overdue"
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
@@ -33,7 +33,7 @@ def overrides_of(config: dict[str, Any]) -> list[Override]:
             paths=[text(path) for path in listed(each.get("paths"))],
             since=text(each.get("since")),
             until=text(each.get("until")),
-            by=text(each.get("by")),
+            by=by_text(each.get("by")),
             direction=text(each.get("direction")),
             state=text(each.get("state")),
             plan=number(each.get("plan")),

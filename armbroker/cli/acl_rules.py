@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from broker.settings import ANYBODY, ClientSettings, Fault, Settings
-from broker.settings.users import arms_of
+from broker.settings import ANYBODY, EVERYBODY, ClientSettings, Fault, Groups, Settings
+from broker.settings.users import OF_GROUP, arms_of
 from broker.topics import Topics, is_name
 
 AGENT = "mqtt_agent"
@@ -125,13 +125,13 @@ def _everybody(topics: Topics, settings: Settings, *, restricted: bool) -> Secti
 
 
 def _readable(topics: Topics, arms: Iterable[str] | None) -> list[tuple[str, str]]:
-    """Reading of documents and events of arms; None: of all."""
-    names = (ONE,) if arms is None else sorted(arms)
-    return [
-        ("read", topic)
-        for arm in names
-        for topic in (topics.state(arm, ONE), topics.event(arm, REST), topics.meta(f"factsheet/{arm}"))
-    ]
+    """Reading of documents and events of arms, of the documents of groups; None: of all."""
+    found: list[tuple[str, str]] = []
+    for arm in (ONE,) if arms is None else sorted(arms):
+        found.append(("read", topics.state(arm, ONE)))
+        if not arm.startswith(OF_GROUP):
+            found += [("read", topics.event(arm, REST)), ("read", topics.meta(f"factsheet/{arm}"))]
+    return found
 
 
 def _entry(settings: Settings, user: str) -> ClientSettings:
@@ -154,9 +154,17 @@ def _some_ask(settings: Settings) -> bool:
 
 
 def _reads(settings: Settings, user: str) -> Iterable[str] | None:
-    """The arms that a user may read; None: all, also those that come later."""
+    """The arms that a user may read, and the groups of which it reads every arm; None: all, also those that come later.
+
+    What is told of the whole fleet (its plans, its recipes) is for those who read all.
+    """
     reads = _entry(settings, user).reads
-    return None if reads is None or ANYBODY in reads else arms_of(reads, [arm.id for arm in settings.arm])
+    if reads is None or not {ANYBODY, f"@{EVERYBODY}"}.isdisjoint(reads):
+        return None
+    groups = Groups(settings)
+    arms = arms_of(reads, groups)
+    whole = [group.address for name, group in groups.by_name.items() if name != EVERYBODY and group.members <= arms]
+    return {*arms, *whole}
 
 
 def _about(settings: Settings, user: str, agents: list[str]) -> str:

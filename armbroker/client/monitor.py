@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 HELD_EVENTS = 1_000
 """Events of one arm that may wait for its first document; of more, the oldest show as a gap."""
+PLAN_DOCUMENT = "plan-"
+"""How the names of the documents of plans begin."""
 
 
 class WatchedEvent(NamedTuple):
@@ -17,6 +19,7 @@ class WatchedEvent(NamedTuple):
 class WatchedDocument(NamedTuple):
     """A document of an arm: `name` is `config`, `reported`, `mode`, `effective` or `presence`.
 
+    Of a group (`@cell-4` in the place of an arm) it is `fleet`, of all arms (`@all`) `plan-<n>` for each plan, too.
     `document` is None when it was cleared: the arm was removed. With `name` `svc`, `arm` is the service's instance.
     A document can come more than once.
     """
@@ -100,8 +103,13 @@ class Monitor:
         return False
 
     def document(self, arm: str, name: str, document: dict[str, Any] | None, *, retained: bool) -> list[Step]:
-        """Take a document; `retained` if it was stored before we subscribed, so that it belongs to the start."""
+        """Take a document; `retained` if it was stored before we subscribed, so that it belongs to the start.
+
+        Those of plans have no place among the events: each is told by itself.
+        """
         seen = WatchedDocument(arm, name, document)
+        if name.startswith(PLAN_DOCUMENT):
+            return [seen]
         if document is None:
             self._arms.pop(arm, None)
             return [seen]

@@ -13,7 +13,16 @@ from armbroker.client.connection import Connection
 from armbroker.client.documents import ReplyDocument, decode
 from armbroker.client.errors import ClientError
 from armbroker.client.messages import Incoming
-from armbroker.client.monitor import Again, Gap, Monitor, Resynced, Step, Watched, WatchedDocument
+from armbroker.client.monitor import (
+    PLAN_DOCUMENT,
+    Again,
+    Gap,
+    Monitor,
+    Resynced,
+    Step,
+    Watched,
+    WatchedDocument,
+)
 from broker.topics import PublicTopic, Topics
 from schema.events import event_topic
 
@@ -147,7 +156,7 @@ class Watch:
             if source.family == "svc":
                 return self._of_service(source.arm, document)
             if source.family == "state":
-                if document is not None:
+                if document is not None and not source.below.startswith(PLAN_DOCUMENT):
                     msgspec.convert(document, _Ordered)
                 return self._monitor.document(source.arm, source.below, document, retained=message.retained)
             return self._monitor.event(source.arm, source.below, _checked(document))

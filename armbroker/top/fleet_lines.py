@@ -43,7 +43,7 @@ def _plan(plan: PlanRow, now_s: float) -> Text:
     style = f"bold {BAD}" if plan.bad else ACCENT if plan.live else GOOD
     text = Text.assemble((f"{plan.plan:>6} ", "bold"), (f"{plan.outcome or plan.state:<11}", style))
     text.append(f"{plan.method} of {plan.target}, by {plan.by}")
-    text.append(f" for {plan.approved_by}" * bool(plan.approved_by), SOFT).append("\n")
+    text.append(f", approved by {plan.approved_by}" * bool(plan.approved_by), SOFT).append("\n")
     wave = f"  wave {plan.wave} of {plan.waves - 1}" if plan.waves else ""
     states = "  ".join(f"{count} {state}" for state, count in plan.counts.items())
     text.append("       ▕", SOFT).append(bar(share), style).append("▏ ", SOFT)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from broker.settings.groups import Groups
 from broker.settings.places import Fault, KeyPath, dotted
 from broker.settings.records import ANYBODY, RIGHTS, ClientSettings, Settings, SettingsError
-from broker.settings.users import NO_CLOCK, SHORT, arms_of, is_pattern
+from broker.settings.users import NO_CLOCK, OF_GROUP, SHORT, arms_of, is_pattern
 from broker.topics import is_name
 from schema.nearest import did_you_mean
 
@@ -18,7 +19,7 @@ SHORTEST_US, LONGEST_US = 1_000_000, 30 * 86_400_000_000
 
 def client_faults(settings: Settings) -> Iterator[Fault]:
     """Everything about users that cannot be."""
-    arms = [arm.id for arm in settings.arm]
+    groups = Groups(settings)
     for user, entry in settings.clients.items():
         path: KeyPath = ("clients", user)
         if user != ANYBODY and not is_name(user):
@@ -27,12 +28,12 @@ def client_faults(settings: Settings) -> Iterator[Fault]:
         yield from _chosen((*path, "replies"), entry.replies, (SHORT, FULL))
         for index, right in enumerate(entry.rights or ()):
             yield from _chosen((*path, "rights", index), right, RIGHTS)
-        yield from _arm_faults((*path, "arms"), entry.arms, arms)
-        yield from _arm_faults((*path, "reads"), entry.reads, arms)
-    yield from _reading_faults(settings.clients, arms)
+        yield from _arm_faults((*path, "arms"), entry.arms, groups)
+        yield from _arm_faults((*path, "reads"), entry.reads, groups)
+    yield from _reading_faults(settings.clients, groups)
 
 
-def _reading_faults(clients: Mapping[str, ClientSettings], arms: list[str]) -> Iterator[Fault]:
+def _reading_faults(clients: Mapping[str, ClientSettings], groups: Groups) -> Iterator[Fault]:
     """What everybody reads, nobody can be kept from: the MQTT server has one rule for all who have no entry."""
     anybody = clients.get(ANYBODY, ClientSettings())
     for user, entry in clients.items():
@@ -42,7 +43,7 @@ def _reading_faults(clients: Mapping[str, ClientSettings], arms: list[str]) -> I
         if anybody.reads is None:
             text = 'clients."*".reads is missing: which arms everybody else may read ([] for none)'
             yield Fault(path, f"{dotted(path)}: {text}")
-        elif left_out := arms_of(anybody.reads, arms) - arms_of(entry.reads, arms):
+        elif left_out := arms_of(anybody.reads, groups) - arms_of(entry.reads, groups):
             text = f'leaves out {min(left_out)}, which clients."*".reads gives to everybody'
             yield Fault(path, f"{dotted(path)}: {text}")
 
@@ -53,11 +54,16 @@ def _chosen(path: KeyPath, value: str, allowed: tuple[str, ...]) -> Iterator[Fau
         yield Fault(path, text + did_you_mean(value, allowed))
 
 
-def _arm_faults(path: KeyPath, patterns: tuple[str, ...] | None, arms: list[str]) -> Iterator[Fault]:
+def _arm_faults(path: KeyPath, patterns: tuple[str, ...] | None, groups: Groups) -> Iterator[Fault]:
     for index, pattern in enumerate(patterns or ()):
         within: KeyPath = (*path, index)
-        if not _PATTERN.fullmatch(pattern):
-            yield Fault(within, f"{dotted(within)}: {pattern[:80]!r} is no arm id, nor a pattern of one with * and ?")
+        arms, name = groups.everybody.arms, pattern.removeprefix(OF_GROUP)
+        if pattern.startswith(OF_GROUP):
+            if name not in groups:
+                yield Fault(within, f"{dotted(within)}: no group {name[:80]!r}{did_you_mean(name, groups.by_name)}")
+        elif not _PATTERN.fullmatch(pattern):
+            text = f"{pattern[:80]!r} is no arm id, no pattern of one with * and ?, no @group"
+            yield Fault(within, f"{dotted(within)}: {text}")
         elif not is_pattern(pattern) and pattern not in arms:
             yield Fault(within, f"{dotted(within)}: no arm {pattern!r}{did_you_mean(pattern, arms)}")
 

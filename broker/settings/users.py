@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from broker.settings.groups import Groups
 from broker.settings.records import ANYBODY, ClientSettings, Settings
 from handlers.rpc.rights import NO_GRANT, Grant
 from handlers.rpc.row import Right
@@ -10,6 +11,8 @@ from handlers.rpc.row import Right
 DEFAULT_ARMS, DEFAULT_RIGHTS = (ANYBODY,), (Right.WRITE.value,)
 """What an entry grants that does not say."""
 NO_CLOCK, SHORT = "none", "short"
+OF_GROUP = "@"
+"""What the name of a group stands behind."""
 _WILD = {"*": ".*", "?": "."}
 
 
@@ -18,16 +21,18 @@ def is_pattern(text: str) -> bool:
     return any(sign in text for sign in _WILD)
 
 
-def matched(pattern: str, arms: Iterable[str]) -> frozenset[str]:
-    """The arms that an id or a pattern names; upper and lower case differ."""
+def matched(pattern: str, groups: Groups) -> frozenset[str]:
+    """The arms that an id, a pattern or a group names; upper and lower case differ."""
+    if pattern.startswith(OF_GROUP):
+        group = groups.get(pattern.removeprefix(OF_GROUP))
+        return group.members if group is not None else frozenset()
     fits = re.compile("".join(_WILD.get(sign) or re.escape(sign) for sign in pattern)).fullmatch
-    return frozenset(arm for arm in arms if fits(arm))
+    return frozenset(arm for arm in groups.everybody.arms if fits(arm))
 
 
-def arms_of(patterns: Iterable[str], arms: Iterable[str]) -> frozenset[str]:
-    """The arms that any of these ids and patterns name."""
-    arms = tuple(arms)
-    return frozenset(arm for pattern in patterns for arm in matched(pattern, arms))
+def arms_of(patterns: Iterable[str], groups: Groups) -> frozenset[str]:
+    """The arms that any of these ids, patterns and groups name."""
+    return frozenset(arm for pattern in patterns for arm in matched(pattern, groups))
 
 
 class Users:
@@ -37,13 +42,13 @@ class Users:
     """
 
     def __init__(self, settings: Settings) -> None:
-        arms = frozenset(arm.id for arm in settings.arm)
+        groups = Groups(settings)
         anybody = settings.clients.get(ANYBODY)
         self._entries = {user: _whole(entry, anybody) for user, entry in settings.clients.items()}
-        self._grants = {user: _grant(entry, arms) for user, entry in self._entries.items()}
+        self._grants = {user: _grant(entry, groups) for user, entry in self._entries.items()}
         self._anybody = self._entries.pop(ANYBODY, ClientSettings())
         self._anybodys = self._grants.pop(ANYBODY, NO_GRANT)
-        self._accounts = arms
+        self._accounts = groups.everybody.members
         self._rates = settings.rates
         self.any_short = any(entry.replies == SHORT for entry in (self._anybody, *self._entries.values()))
         """Whether anybody gets short replies."""
@@ -80,13 +85,13 @@ class Users:
 
 def doubts(settings: Settings) -> list[str]:
     """What the settings say of users that can be, but is hardly meant."""
-    arms = [arm.id for arm in settings.arm]
+    groups = Groups(settings)
     found = [
         f"clients.{user}.{name}: no arm matches {pattern!r}"
         for user, entry in settings.clients.items()
         for name, patterns in (("arms", entry.arms), ("reads", entry.reads))
         for pattern in patterns or ()
-        if not matched(pattern, arms)
+        if not matched(pattern, groups)
     ]
     if Users(settings).nobody_writes:
         found.append("clients: nobody is granted anything, so that every user may read only")
@@ -108,9 +113,9 @@ def _whole(entry: ClientSettings, anybody: ClientSettings | None) -> ClientSetti
     )
 
 
-def _grant(entry: ClientSettings, arms: frozenset[str]) -> Grant:
-    granted = arms_of(DEFAULT_ARMS if entry.arms is None else entry.arms, arms)
-    reads = None if entry.reads is None else arms_of(entry.reads, arms)
+def _grant(entry: ClientSettings, groups: Groups) -> Grant:
+    granted = arms_of(DEFAULT_ARMS if entry.arms is None else entry.arms, groups)
+    reads = None if entry.reads is None else arms_of(entry.reads, groups)
     return Grant(
         granted if reads is None else granted & reads,
         frozenset(map(Right, DEFAULT_RIGHTS if entry.rights is None else entry.rights)),

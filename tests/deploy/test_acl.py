@@ -22,15 +22,21 @@ SETTINGS: dict[str, Any] = {
     "clients": {
         "*": {"reads": ["r1"]},
         "alice": {"reads": ["*"]},
-        "bob": {"reads": ["r1", "r2"]},
+        "bob": {"reads": ["r1", "@cell"]},
         "wall": {"reads": ["r?"], "requests": False},
         "r3": {"reads": ["r1", "r3"]},
     },
-    "arm": [{"id": "r1"}, {"id": "r2", "adapter": "mqtt_agent"}, {"id": "r3", "adapter": "mqtt_agent"}],
+    "arm": [
+        {"id": "r1", "groups": ["line"]},
+        {"id": "r2", "adapter": "mqtt_agent", "groups": ["cell"]},
+        {"id": "r3", "adapter": "mqtt_agent", "groups": ["line"]},
+    ],
 }
 OPEN = {**SETTINGS, "clients": {"bob": {}, "wall": {"requests": False}}}
 READS = {"alice": (*ARMS, "r4"), "bob": ("r1", "r2"), "wall": ARMS, "r2": ("r1",), "r3": ("r1", "r3"), "eve": ("r1",)}
 """Which arms each user reads by SETTINGS; by OPEN everybody reads all."""
+WHOLE = {"alice": ("@cell", "@line", "@all"), "bob": ("@cell",), "wall": ("@cell", "@line"), "r3": ("@line",)}
+"""Which groups' documents; `wall` reads by a pattern, which is not all that may come."""
 ASK = {"alice", "bob", "r3", "eve"}
 AGENTS = {"r2", "r3"}
 USERS = ("svc", "alice", "bob", "wall", "r2", "r3", "eve")
@@ -55,6 +61,8 @@ def topics() -> list[str]:
             found += [f"req/{user}/{conn}/r1", f"req/{user}/{conn}/r1/WhoAmI/more"]
             found += [f"res/{user}/{conn}/7-1", f"res/{user}/{conn}/_", f"ntf/{user}/{conn}/3"]
         found += [f"res/{user}", f"res/{user}/a/b/c", f"ntf/{user}/x/y/z"]
+    found += [f"state/@{group}/{name}" for group in ("cell", "line", "all") for name in ("fleet", "plan-3")]
+    found += [f"evt/@all/{name}" for name in ("plan", "recipe", "settings")]
     for arm in (*ARMS, "r4"):
         found += [f"state/{arm}/{name}" for name in ("config", "presence", "config/more")]
         found += [f"evt/{arm}/{tail}" for tail in ("mode", "config/X", "outcome")]
@@ -84,6 +92,8 @@ def may_read(user: str, topic: str, reads: dict[str, tuple[str, ...]] | None) ->
             return user == "svc"
         case ["res" | "ntf", level, _, _]:
             return level == user
+        case ["state" | "evt" as family, group, _] if group.startswith("@"):
+            return reads is None or (user, family) == ("svc", "state") or group in WHOLE.get(user, ())
         case ["state", arm, _] | ["evt", arm, *_] | ["meta", "factsheet", arm]:
             if user == "svc":
                 return topic.startswith(("state", "meta")) or reads is None or arm == "r1"

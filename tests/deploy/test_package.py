@@ -12,10 +12,11 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.deploy.booted import BootedDebian, missing
-from tests.deploy.package import LATER, built_package, later_release, version
+from tests.deploy.package import BEFORE, LATER, built_package, commit_before, later_release, release_before, version
 from tests.mosquitto import ROOT
 
 MOST_MIB = 120
+SET = "SetTwistLinearSoftLimit"
 STORE = "/var/lib/armbroker/store.sqlite3"
 SETTINGS = """
 [mqtt]
@@ -147,18 +148,19 @@ class Machine:
 
 @pytest.fixture
 def machine(deb: Path, tmp_path: Path) -> Iterator[Machine]:
-    """A Debian with both packages in /root, and Mosquitto as Debian configures it."""
+    """A Debian with three releases in /root, and Mosquitto as Debian configures it."""
     if reason := missing():
         pytest.skip(f"no Debian can be booted here: {reason}")
-    later = later_release(deb, tmp_path)
+    before, later = release_before(deb, tmp_path), later_release(deb, tmp_path)
     with BootedDebian(tmp_path) as debian:
-        for path, name in ((deb, "now.deb"), (later, "later.deb")):
+        for path, name in ((before, "before.deb"), (deb, "now.deb"), (later, "later.deb")):
             debian.run(f"cat > /root/{name}", given=path.read_bytes())
         debian.run("apt-get update -q && apt-get install -y -q --no-install-recommends mosquitto python3", online=True)
         yield Machine(debian)
 
 
 def test_the_life_of_an_installation(machine: Machine) -> None:
+    a_store_of_a_release_before_goes_on(machine)
     installed(machine)
     serves_under_its_unit(machine)
     a_service_that_stands_still_is_started_anew(machine)
@@ -169,6 +171,24 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
     a_removal_keeps_settings_and_store(machine)
     a_purge_keeps_the_store_alone(machine)
     a_purge_may_take_the_store(machine)
+
+
+def a_store_of_a_release_before_goes_on(machine: Machine) -> None:
+    """What it set is in force, its history is told, its settings count; then all of it goes."""
+    machine.run("apt-get install -y -q --no-install-recommends /root/before.deb", online=True)
+    assert machine.version() == f"armbroker {BEFORE}"
+    machine.run("cat > /etc/armbroker/fleet.toml && systemctl enable --now armbroker", given=SETTINGS.encode())
+    for value in (0.3, 0.25):
+        machine.call(SET, f'{{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":{value}}}')
+    machine.run("apt-get install -y -q -o Dpkg::Options::=--force-confold /root/now.deb")
+    assert machine.version() == f"armbroker {version()}"
+    machine.until_active()
+    migrated = "store_migrated" in machine.run("journalctl -u armbroker -o cat --no-pager")
+    assert migrated is machine.there(f"{STORE}.v5") is bool(commit_before())
+    assert "0.25" in json.dumps(machine.call("GetKinematicSoftLimits", '{"control_mode":"CARTESIAN_JOYSTICK"}'))
+    history = json.dumps(machine.call("GetHistory")["result"])
+    assert all(value in history for value in ("0.5", "0.3", "0.25"))
+    machine.run("ARMBROKER_PURGE_STORE=yes apt-get purge -y -q armbroker")
 
 
 def installed(machine: Machine) -> None:
@@ -191,7 +211,7 @@ def serves_under_its_unit(machine: Machine) -> None:
     machine.run("systemctl enable --now armbroker")
     assert machine.property("StatusText").startswith("serving 1 arms")
     params = '{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":0.2}'
-    assert machine.call("SetTwistLinearSoftLimit", params)["stage"] == "applied"
+    assert machine.call(SET, params)["stage"] == "applied"
     machine.run("systemctl reload armbroker")
     machine.until('test "$(systemctl show armbroker -p StatusText --value)" = "the settings were read again"')
     machine.until_active()

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from schema.codecs.times import parse_time
-from tests.armbroker.board.documents import group, plan
 from tests.chromium import Chromium, Page
 from tests.journey.client import Client
 from tests.journey.processes import ServiceProcess, online
@@ -208,38 +207,44 @@ async def test_the_table_is_used_by_keyboard(chromium: Chromium, mosquitto: Mosq
         assert asked_by_the_page(ann) == set()
 
 
-async def test_groups_and_plans_are_shown_beside_the_arms(
+CELL = 'id = "r001"\ngroups = ["cell-4"]\n'
+
+
+async def test_groups_plans_and_changes_with_an_end_are_shown_as_the_service_tells_them(
     chromium: Chromium, mosquitto: Mosquitto, start_fleet: StartFleet
 ) -> None:
-    service = start_fleet(ROOT, 2)
+    service = start_fleet(ROOT, 3)
+    service.kill()
+    service.config.write_text(service.config.read_text().replace('id = "r001"\n', CELL))
+    service.start()
     async with (
         Client(mosquitto.port, service.root, "ann", "ann") as ann,
         page_served(mosquitto.url, "--root", ROOT) as web,
     ):
         await ann.subscribe("svc/+")
         await online(ann, 1)
-        page = await opened(chromium, web.address, 2)
-        group_topic, plan_topic = (f"state/@{name}" for name in ("cell-4/fleet", "all/plan-20"))
-        await ann.publish(
-            group_topic, json.dumps(group(attention=[{"arm": "r1", "why": MARKUP}])).encode(), retain=True
-        )
-        await ann.publish(plan_topic, json.dumps(plan()).encode(), retain=True)
+        await ann.change("r001", SET, limit(0.2), valid_for_ms=600_000, reason=MARKUP)
+        slower = {"method": SET, "params": limit(0.3), "on_failure": "pause", "canary": ["r002"], "pause_after": [0]}
+        plan = (await ann.change("@all", "Rollout", slower, reason=MARKUP))["result"]["plan"]
+        page = await opened(chromium, web.address, 3)
         await page.until("document.getElementById('groups').textContent === 'Groups · 1 live'")
         await page.key("g")
-        bar = await page.until("document.querySelector('#plan-20 [role=progressbar]')?.getAttribute('aria-valuetext')")
-        assert bar == "101 of 1000 arms have their end"
-        shown = await page.until("document.getElementById('group-cell-4')?.innerText")
-        assert "2 of 3 online" in shown
+        bar = f"document.querySelector('#plan-{plan} [role=progressbar]')?.getAttribute('aria-valuetext')"
+        await page.until(f"{bar} === '1 of 3 arms have their end'")
+        shown = await page.eval(f"document.querySelector('#plan-{plan}').innerText")
+        assert "by ann/ann?" in shown
         assert MARKUP in shown, "a text of the fleet is text"
-        await ann.publish(plan_topic, json.dumps(plan(state="ended", outcome="partial")).encode(), retain=True)
-        await page.until("document.querySelector('#plan-20 .fault-word')?.textContent === '✕ partial'")
+        told = "document.getElementById('group-cell-4')?.innerText"
+        await page.until(f"/1 of 1 online.* 1 overrides/.test({told})")
+        await ann.change("@all", "SteerPlan", {"plan": plan, "action": "abort"})
+        await page.until(f"document.querySelector('#plan-{plan} .fault-word')?.textContent === '✕ aborted'")
         assert await page.eval(CONTRAST) == {}
-        for topic in (group_topic, plan_topic):
-            await ann.publish(topic, b"", retain=True)
-        await page.until("!document.querySelector('.plan, #group-cell-4')")
         await page.key("g")
         await page.until("document.getElementById('side').hidden")
+        await page.key("Home", "ArrowDown", "Enter")
+        await page.until("/live.*by ann\\/ann\\?.*left/.test(document.getElementById('side').innerText)")
         assert page.faults == []
+    service.kill()
 
 
 async def shown_after_ms(page: Page, client: Client, arm: str) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 from armbroker.client import WatchedDocument, WatchedEvent
 
 AT = "2026-11-30T09:12:04.512345Z"
+BY = {"user": "alice", "connection": "hmi", "proven": True}
 ARM = {"layer": "hard", "source": "hard:device", "by": "@arm", "since": AT}
 SOFT = {"layer": "soft", "source": "soft:ANGULAR_JOYSTICK", "by": "alice/hmi", "since": AT}
 
@@ -88,7 +89,7 @@ def seen(seq: int = 3, **more: Any) -> WatchedEvent:
 def override(rev: int, until: str, **more: Any) -> dict[str, Any]:
     """One entry of `overrides` in the document config."""
     path = "twist_linear_soft_limit/CARTESIAN_JOYSTICK"
-    known = {"rev": rev, "paths": [path], "since": AT, "until": until, "left_ms": 1_000, "by": "alice/hmi"}
+    known = {"rev": rev, "paths": [path], "since": AT, "until": until, "left_ms": 1_000, "by": BY}
     return {**known, "direction": "loosening", "state": "live", "ground": {path: 0.25}, **more}
 
 
@@ -104,5 +105,5 @@ def plan(**more: Any) -> dict[str, Any]:
     known = {"plan": 20, "kind": "rollout", "state": "running", "target": "@line-1", "method": "ApplyRecipe"}
     waves = [{"n": number, "arms": arms, "state": "done"} for number, arms in enumerate((1, 100, 899))]
     counts = {"total": 1000, "applied": 101, "stored": 9, "waiting": 890}
-    asked = {"by": "alice/plc-3", "reason": "new tool", "at": AT}
-    return base("@all", **{**known, **asked, "wave": 1, "waves": waves, "counts": counts, "failed": [], **more})
+    asked = {"arm": "@all", "svc": "main", "epoch": 1, "by": BY, "reason": "new tool", "at": AT}
+    return {**known, **asked, "wave": 1, "waves": waves, "counts": counts, "failed": [], **more}

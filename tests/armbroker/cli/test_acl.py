@@ -47,6 +47,18 @@ def test_the_same_settings_give_the_same_rules_in_any_order() -> None:
     assert text(one, "x") == text(two, "x")
 
 
+def test_groups_are_read_by_who_reads_each_of_their_arms() -> None:
+    arms = [{"id": "r1", "groups": ["cell", "line"]}, {"id": "r2", "groups": ["line"]}]
+    clients = {"*": {"reads": []}, "ann": {"reads": ["@cell"]}, "bob": {"reads": ["@all"]}, "eve": {"reads": ["r?"]}}
+    rules = text(settings(clients=clients, arm=arms), "x").splitlines()
+    root = "armbroker/v1"
+    assert [line for line in rules if f"{root}/state/@" in line] == [
+        f"topic read {root}/state/@cell/+", f"topic read {root}/state/@cell/+", f"topic read {root}/state/@line/+",
+    ]  # fmt: skip
+    assert f"topic read {root}/evt/+/#" in rules
+    assert not any("evt/@" in line or "factsheet/@" in line for line in rules)
+
+
 def test_accounts_are_listed_once_each() -> None:
     arms = [{"id": "r2", "adapter": "mqtt_agent"}, {"id": "r1"}]
     found = accounts(settings(clients={"b": {}, "a": {"requests": False}, "r2": {}, "*": {}}, arm=arms))

@@ -149,3 +149,13 @@ def test_a_service_that_counts_lower_than_before_has_another_store() -> None:
     assert monitor.document("r12", "config", {"epoch": 4, "seq": 2}, retained=True) == [
         WatchedDocument("r12", "config", {"epoch": 4, "seq": 2})
     ]
+
+
+def test_documents_of_plans_have_no_place_among_the_events() -> None:
+    monitor, plan = Monitor(), {"epoch": 1, "plan": 3, "state": "running"}
+    assert monitor.document("@all", "plan-3", plan, retained=True) == [WatchedDocument("@all", "plan-3", plan)]
+    assert monitor.event("@all", "plan", an_event(8, 7)) == [], "it waits for the summary"
+    monitor.document("@all", "fleet", a_document(8), retained=True)
+    assert monitor.document("@all", "plan-3", None, retained=False) == [WatchedDocument("@all", "plan-3", None)]
+    seen = WatchedEvent("@all", an_event(9, 8))
+    assert monitor.event("@all", "plan", an_event(9, 8)) == [seen], "a plan that is cleared takes nothing with it"

@@ -36,10 +36,10 @@ def test_plans_have_a_bar_and_their_rows_counted() -> None:
     text = fleet_text([], plans, NOW_S).plain
     assert [line.split()[0] for line in text.splitlines() if " of @line-1" in line] == ["23", "22", "21", "20"]
     assert "101 of 1000  wave 1 of 2  101 applied  9 stored  890 waiting" in text
-    assert "partial    ApplyRecipe of @line-1, by alice/plc-3\n" in text
+    assert "partial    ApplyRecipe of @line-1, by alice/hmi\n" in text
     assert "2 arms failed" in text
     assert "waits for a second person, 1 min 12 s left" in text
-    assert "by alice/plc-3 for bob" in text
+    assert "by alice/hmi, approved by bob" in text
     assert "r5: 0.3 > 0.2\n       and 3 more\n" in text
     assert "Groups\nnone is told of" in text
 

@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
-from broker.settings import SettingsError, Users, doubts, from_document, quick
+from broker.settings import Groups, SettingsError, Users, doubts, from_document, quick
 from broker.settings.users import matched
 from handlers.rpc.row import Right
 
-ARMS = [{"id": arm} for arm in ("cell-1", "cell-2", "Bell-1", "r.12", "rx12")]
+ARMS = [
+    {"id": "cell-1", "groups": ["cells"]}, {"id": "cell-2", "groups": ["cells", "odd"]}, {"id": "Bell-1"},
+    {"id": "r.12", "groups": ["odd"]}, {"id": "rx12"},
+]  # fmt: skip
 ALL = frozenset(arm["id"] for arm in ARMS)
 
 
@@ -67,7 +70,7 @@ def test_the_account_of_an_arm_has_nothing_but_what_its_own_entry_says() -> None
     ],
 )
 def test_patterns_match_whole_ids_byte_for_byte(pattern: str, expected: set[str]) -> None:
-    assert matched(pattern, ALL) == expected
+    assert matched(pattern, Groups(from_document({"arm": ARMS}))) == expected
 
 
 def test_patterns_that_match_nothing_are_named() -> None:
@@ -101,6 +104,13 @@ def test_rights_count_on_the_arms_that_are_read() -> None:
     assert not of.grant("ann").may_read("rx12")
 
 
+def test_groups_stand_for_their_arms() -> None:
+    of = users(**{"*": {"reads": []}}, ann={"reads": ["@cells", "rx12"], "arms": ["@odd"]}, bob={"reads": ["@all"]})
+    assert of.grant("ann").reads == {"cell-1", "cell-2", "rx12"}
+    assert of.grant("ann").arms == {"cell-2"}
+    assert of.grant("bob").reads == ALL
+
+
 def test_a_monitor_asks_for_nothing() -> None:
     of = users(wall={"requests": False})
     assert of.restricted
@@ -118,7 +128,9 @@ def test_a_monitor_asks_for_nothing() -> None:
             'clients.ann.reads: leaves out cell-2, which clients."*".reads gives to everybody',
         ),
         ({"*": {"reads": ["cell-3"]}}, "reads[0]: no arm 'cell-3'; did you mean"),
-        ({"*": {"reads": ["a/b"]}}, "reads[0]: 'a/b' is no arm id, nor a pattern"),
+        ({"*": {"reads": ["a/b"]}}, "reads[0]: 'a/b' is no arm id, no pattern of one with * and ?, no @group"),
+        ({"*": {"reads": ["@cels"]}}, "reads[0]: no group 'cels'; did you mean"),
+        ({"ann": {"arms": ["@"]}}, "arms[0]: no group ''"),
         ({"*": {"requests": "no"}}, "requests: expected `bool | null`"),
     ],
 )
