@@ -33,17 +33,36 @@ SETTLE_S = 0.6
 
 def fleet(server: Mosquitto, folder: Path) -> ServiceProcess:
     """A service of arms of three models; those that weld have caps of the site."""
-    service = ServiceProcess(server, folder, NAME, ())
-    arms = [(f"{cell}-{number:02d}", model) for cell, (model, most) in CELLS.items() for number in range(1, most + 1)]
-    text = "".join(f'[[arm]]\nid = "{arm}"\nmodel = "{model}"\n' for arm, model in arms)
-    text = text.replace(f'id = "{ARM}"\nmodel = "gen3_7dof"\n', f'id = "{ARM}"\nmodel = "gen3_7dof"\n{CAPS}')
-    service.config.write_text(service.config.read_text() + text)
+    (folder / "policy.toml").write_text(POLICY)
+    service = ServiceProcess(server, folder, NAME, (), more='[policy]\nfile = "policy.toml"\n')
+    arms = [
+        (f"{cell}-{number:02d}", model, cell) for cell, (model, most) in CELLS.items() for number in range(1, most + 1)
+    ]
+    text = "".join(
+        f'[[arm]]\nid = "{arm}"\nmodel = "{model}"\ngroups = ["{cell}", "{model}"]\n' for arm, model, cell in arms
+    )
+    text = text.replace(f'id = "{ARM}"\n', f'id = "{ARM}"\n{CAPS}')
+    settings = service.config.read_text().replace("[mqtt]\n", '[mqtt]\nidentity = "server-acl"\n')
+    service.config.write_text(settings + text)
     return service.start()
 
 
-CAPS = """[arm.site_caps]
-velocity = 1.2
+POLICY = """[roles]
+leader = ["alice"]
+planner = ["bob"]
+
+[[rule]]
+name = "leaders do all"
+roles = ["leader"]
+allow = ["tighten", "loosen", "mode", "authority", "hold", "fault", "confirm", "recipe", "rollout", "steer", "approve"]
+
+[[rule]]
+name = "planners, with a second person"
+roles = ["planner"]
+allow = ["tighten", "loosen"]
+two_person = true
 """
+CAPS = "site_caps = { velocity = 1.2 }\n"
 
 
 async def morning(alice: Client) -> None:
@@ -77,6 +96,24 @@ async def morning(alice: Client) -> None:
     )
 
 
+async def fleet_morning(alice: Client, bob: Client) -> None:
+    """What was done with groups, with ends and in waves; some of it is under way."""
+    call = alice.call
+    items = {"payload_information": {"payload_mass": 0.8}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.3}}
+    await call("@all", "PutRecipe", {"name": "weld-seam-7", "items": items})
+    await call("@weld", "ApplyRecipe", {"recipe": "weld-seam-7"}, reason="order 4711")
+    mode = {"control_mode": "CARTESIAN_JOYSTICK"}
+    for arm, minutes in ((ARM, 42), ("weld-05", 8), ("pack-02", 125)):
+        slow = {**mode, "twist_linear_soft_limit": 0.1}
+        await call(arm, "SetTwistLinearSoftLimit", slow, valid_for_ms=minutes * 60_000, reason="people nearby")
+    wave = {"method": "SetTwistAngularSoftLimit", "params": {**mode, "twist_angular_soft_limit": 20.0}}
+    params = {**wave, "on_failure": "pause", "canary": 2, "waves": [25, 60, 100], "pause_after": [1]}
+    await call("@pack", "Rollout", params, reason="new gripper fingers")
+    await call("@lab", "SetTwistLinearSoftLimit", {**mode, "twist_linear_soft_limit": 0.1}, reason="visitors")
+    quicker = {**mode, "twist_linear_soft_limit": 0.2}
+    await bob.call("@lab", "SetTwistLinearSoftLimit", quicker, reason="quicker")
+
+
 async def web_pictures(address: str, folder: Path, target: Path) -> None:
     """The page, light and dark."""
     async with Chromium(folder / "chromium") as browser:
@@ -100,6 +137,11 @@ async def web_pictures(address: str, folder: Path, target: Path) -> None:
         await page.until("document.querySelector('svg.plot')")
         await asyncio.sleep(SETTLE_S)
         await page.screenshot(target / "screen_web_dark.png")
+        await page.scheme("light")
+        await page.key("Escape", "g")
+        await page.until("document.querySelector('.plan')")
+        await asyncio.sleep(SETTLE_S)
+        await page.screenshot(target / "screen_web_plans.png")
 
 
 async def top_picture(app: TopApp, folder: Path, target: Path) -> None:
@@ -128,6 +170,7 @@ async def main(target: Path) -> None:
         try:
             async with (
                 Client(server.port, f"{NAME}/v1", "alice", "hmi-4") as alice,
+                Client(server.port, f"{NAME}/v1", "bob", "plan-1") as bob,
                 ArmClient(server.url, user="cli", conn="top") as client,
                 page_served(server.url) as web,
             ):
@@ -135,6 +178,7 @@ async def main(target: Path) -> None:
                 await alice.subscribe("svc/+")
                 await online(alice, 1)
                 await morning(alice)
+                await fleet_morning(alice, bob)
                 await web_pictures(web.address, folder, target)
                 await top_picture(app, folder, target)
                 feeding.cancel()

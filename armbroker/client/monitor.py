@@ -3,6 +3,9 @@
 from collections import deque
 from typing import Any, NamedTuple
 
+from broker.topics import is_group
+from schema.arms import FLEET
+
 HELD_EVENTS = 1_000
 """Events of one arm that may wait for its first document; of more, the oldest show as a gap."""
 PLAN_DOCUMENT = "plan-"
@@ -105,10 +108,11 @@ class Monitor:
     def document(self, arm: str, name: str, document: dict[str, Any] | None, *, retained: bool) -> list[Step]:
         """Take a document; `retained` if it was stored before we subscribed, so that it belongs to the start.
 
-        Those of plans have no place among the events: each is told by itself.
+        Those of plans have no place among the events, and a group but that of all arms has no events: each is told by
+        itself.
         """
         seen = WatchedDocument(arm, name, document)
-        if name.startswith(PLAN_DOCUMENT):
+        if name.startswith(PLAN_DOCUMENT) or (is_group(arm) and arm != FLEET):
             return [seen]
         if document is None:
             self._arms.pop(arm, None)

@@ -14,17 +14,16 @@ _SHOWN = 6
 
 
 def overrides_text(overrides: Sequence[Override], now_s: float, *, degrees: bool) -> Text:
-    """Each change with an end on two lines: what, until when and by whom, then what counts again."""
+    """Each change with an end on two lines: how long and what, then by whom, and what counts again."""
     text = Text()
     for each in overrides:
         style = f"bold {BAD}" if each.state == OVERDUE else ACCENT
         text.append("override  ", SOFT).append(f"{each.state} ", style)
-        text.append(", ".join(path.replace("_", " ") for path in each.paths))
-        text.append(f", {each.direction}, rev {each.rev}, by {each.by}: ", SOFT)
-        text.append(f"{countdown(each.until, now_s)} left\n", "bold")
+        text.append(f"{countdown(each.until, now_s)} left: ", "bold")
+        text.append(", ".join(path.replace("_", " ") for path in each.paths)).append("\n")
+        text.append(f"          {each.direction}, rev {each.rev}, by {each.by}", SOFT)
         below = ", ".join(f"{shown(value, degrees=degrees)}" for value in each.ground.values())
-        if below:
-            text.append(f"          then {below}\n", SOFT)
+        text.append(f", then {below}" * bool(below), SOFT).append("\n")
     return text
 
 

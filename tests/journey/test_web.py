@@ -239,6 +239,7 @@ async def test_groups_plans_and_changes_with_an_end_are_shown_as_the_service_tel
         await ann.change("@all", "SteerPlan", {"plan": plan, "action": "abort"})
         await page.until(f"document.querySelector('#plan-{plan} .fault-word')?.textContent === '✕ aborted'")
         assert await page.eval(CONTRAST) == {}
+        assert "missing" not in await page.eval("document.getElementById('events').innerText")
         await page.key("g")
         await page.until("document.getElementById('side').hidden")
         await page.key("Home", "ArrowDown", "Enter")

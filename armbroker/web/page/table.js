@@ -177,7 +177,7 @@ export class Table {
     cells.pending.textContent = row.pending ? `${row.pending} ${row.waits ?? ""}` : "";
     cells.pending.className = `c-pending ${row.waits ? `w-${row.waits}` : ""}`;
     cells.drift.textContent = row.drift ? `≠ ${row.drift}` : "";
-    cells.override.textContent = row.overdue ? `✕ ${row.overdue} overdue` : row.overrides ? `until ${clock(row.ends).replace(/\.\d+$/, "")}` : "";
+    cells.override.textContent = row.overdue ? `✕ ${row.overdue} overdue` : row.overrides ? `to ${clock(row.ends).replace(/\.\d+$/, "")}` : "";
     cells.override.className = `c-override ${row.overdue ? "w-held" : ""}`;
     cells.override.title = row.overrides ? `${row.overrides} changes with an end` : "";
     cells.model.textContent = row.model ?? "";

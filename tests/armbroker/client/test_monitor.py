@@ -159,3 +159,11 @@ def test_documents_of_plans_have_no_place_among_the_events() -> None:
     assert monitor.document("@all", "plan-3", None, retained=False) == [WatchedDocument("@all", "plan-3", None)]
     seen = WatchedEvent("@all", an_event(9, 8))
     assert monitor.event("@all", "plan", an_event(9, 8)) == [seen], "a plan that is cleared takes nothing with it"
+
+
+def test_a_group_has_no_events_to_fetch_and_all_arms_have() -> None:
+    monitor = Monitor()
+    for group, steps in (("@cell", []), ("@all", [Gap("@all", 3, 7)])):
+        monitor.document(group, "fleet", a_document(3), retained=True)
+        seen = WatchedDocument(group, "fleet", a_document(7))
+        assert monitor.document(group, "fleet", a_document(7), retained=False) == [*steps, seen]
