@@ -122,9 +122,9 @@ class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One user, or "*" for those without an entry; what an entry leaves out counts as "*" says.
 
     `clock = "none"` ignores its issued_at; `rights` are what it may do beside reading (absent: write), `arms` with
-    which arms: ids, patterns with `*` and `?`, or `@group` (absent: all); `replies = "short"` is for clients of little memory.
-    `rate` and `burst` take the place of those of `[rates]`. `reads` are the arms that it may read (absent: all), `arms`
-    count within them; `requests = false` is for monitors: they send none.
+    which arms: ids, patterns with `*` and `?`, or `@group` (absent: all); `replies = "short"` is for clients of little
+    memory. `rate` and `burst` take the place of those of `[rates]`. `reads` are the arms that it may read (absent:
+    all), `arms` count within them; `requests = false` is for monitors: they send none.
     """
 
     clock: str = ""
