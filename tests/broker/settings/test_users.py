@@ -8,7 +8,7 @@ from broker.settings import Groups, SettingsError, Users, doubts, from_document,
 from broker.settings.users import matched
 from handlers.rpc.row import Right
 
-ARMS = [
+ARMS: list[dict[str, Any]] = [
     {"id": "cell-1", "groups": ["cells"]}, {"id": "cell-2", "groups": ["cells", "odd"]}, {"id": "Bell-1"},
     {"id": "r.12", "groups": ["odd"]}, {"id": "rx12"},
 ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_rights_count_on_the_arms_that_are_read() -> None:
 
 def test_groups_stand_for_their_arms() -> None:
     of = users(**{"*": {"reads": []}}, ann={"reads": ["@cells", "rx12"], "arms": ["@odd"]}, bob={"reads": ["@all"]})
-    assert of.grant("ann").reads == {"cell-1", "cell-2", "rx12"}
+    assert of.grant("ann").reads == frozenset({"cell-1", "cell-2", "rx12"})
     assert of.grant("ann").arms == {"cell-2"}
     assert of.grant("bob").reads == ALL
 
