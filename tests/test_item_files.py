@@ -25,7 +25,8 @@ def naming(key: str) -> set[str]:
     """The files of the product that name an item, its methods, its record or its event."""
     item = ITEMS[key]
     words = re.compile(rf"\b({key}|(Get|Set|Reset){item.noun}|{item.record.__name__}|{item.event_name})\b")
-    paths = [path for package in PACKAGES for end in ("py", "proto") for path in (ROOT / package).rglob(f"*.{end}")]
+    ends = ("py", "proto", "js")
+    paths = [path for package in PACKAGES for end in ends for path in (ROOT / package).rglob(f"*.{end}")]
     found = {path.relative_to(ROOT).as_posix() for path in paths if words.search(path.read_text())}
     return {path for path in found if not path.endswith(GENERATED)} - {PAST}
 

@@ -6,6 +6,7 @@ import msgspec
 
 from armbroker.board.facts import by_text, listed, number, table, text
 from armbroker.board.fleet import BAD_OUTCOMES
+from schema.items import ITEMS
 
 
 class EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,6 +24,8 @@ class EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
     by: str = ""
     item: str = ""
     slot: str = ""
+    unit: str = ""
+    """Of a value that is a number, or numbers of one kind; empty for none."""
     before: Any = None
     after: Any = None
     reason: str = ""
@@ -51,12 +54,19 @@ def event_line(arm: str, event: dict[str, Any]) -> EventLine:
         by=by_text(event.get("by")),
         item=text(change.get("item")),
         slot=text(change.get("slot")),
+        unit=_unit(text(change.get("item"))),
         before=change.get("before"),
         after=change.get("after"),
         reason=text(event.get("reason")),
         kind=text(event.get("kind")),
         about=_about(event),
     )
+
+
+def _unit(item: str) -> str:
+    """The unit of all numbers of an item."""
+    row = ITEMS.get(item)
+    return row.quantity.unit if row is not None and row.quantity is not None else ""
 
 
 def _about(event: dict[str, Any]) -> str:

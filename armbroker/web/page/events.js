@@ -3,10 +3,6 @@ import { clock, el, shown, words } from "./dom.js";
 
 export const KEPT = 1000;
 const IN_SIGHT = 100;
-const UNITS = {
-  joint_speed_soft_limits: "deg/s", joint_acceleration_soft_limits: "deg/s²", twist_linear_soft_limit: "m/s",
-  twist_angular_soft_limit: "deg/s", desired_linear_twist: "m/s", desired_angular_twist: "deg/s", desired_joint_speeds: "deg/s",
-};
 
 const bad = (line) => line.stage === "refused" || !line.event || ["REQUEST_DENIED", "CHANGE_CONTROL_MODE_FAILED"].includes(line.event) || (line.event === "PLAN_ENDED" && !["done", "reversed"].includes(line.cause));
 
@@ -14,7 +10,7 @@ const bad = (line) => line.stage === "refused" || !line.event || ["REQUEST_DENIE
 function changeText(line) {
   if (line.before === undefined && line.after === undefined) return "";
   if (line.item === "lock") return line.after ? `“${line.after.reason ?? ""}”` : "";
-  const unit = UNITS[line.item] ?? "";
+  const unit = line.unit ?? "";
   const text = `${shown(line.before, unit)} → ${shown(line.after, unit)}`;
   return unit && typeof (line.after ?? line.before) !== "object" ? `${text} ${unit}` : text;
 }

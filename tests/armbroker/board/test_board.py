@@ -66,6 +66,7 @@ def test_events_are_kept_and_told(board: Board) -> None:
     [change] = fill(board, [seen(4)])
     assert isinstance(change, EventSeen)
     assert (change.line.seq, change.line.by, change.line.before, change.line.after) == (4, "alice/hmi", 0.5, 0.2)
+    assert (change.line.item, change.line.unit) == ("twist_linear_soft_limit", "m/s")
     fill(board, [seen(number) for number in range(5, EVENTS_KEPT + 50)])
     assert len(board.events) == EVENTS_KEPT
 

@@ -97,7 +97,7 @@ async def test_a_difference_tells_which_way_the_second_source_goes(connect: Clie
 
 @pytest.mark.parametrize("codec", CODECS)
 async def test_a_recipe_is_compared_in_what_it_names(connect: ClientMaker, arm: str, codec: str) -> None:
-    client, name = await connect(codec=codec), f"weld-{codec}"
+    client, name = await connect(codec=codec), f"compared-{codec}"
     items = {"payload_information": {"payload_mass": 2.0}, "twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.2}}
     await client.change("@all", "PutRecipe", {"name": name, "items": items})
     await twist(client, arm, 0.2)
