@@ -37,7 +37,7 @@ from broker.store.rows import (
 from broker.store.store import Store
 from handlers.methods.factory import factory_slots
 from handlers.overrides.returns import aim_of
-from handlers.state.arm_state import as_message
+from handlers.state.provenance import PARTED, numbers_of
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
@@ -203,7 +203,7 @@ def _know_setters(session: ArmSession, job: ChangeJob, before: bytes | None) -> 
             if step.wanted is not None and not job.factory:
                 step.setter = session.setter_of(step, step.wanted)
     elif job.wanted is not None:
-        job.setter, job.named = session.setter_of(job, job.wanted), _named(session, job, before)
+        job.setter, job.named = session.setter_of(job, job.wanted), _parts_of(session, job, before)
 
 
 def _desire_return(session: ArmSession, job: ChangeJob) -> None:
@@ -217,14 +217,21 @@ def _desire_return(session: ArmSession, job: ChangeJob) -> None:
         state.desired[slot], state.desired_by[slot] = aim, job.setter
 
 
-def _named(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
-    """The parameters that a request named, as far as they differ from what it was decided upon; None for others."""
-    if not isinstance(job.wanted, JointParameterMap):
+def _parts_of(session: ArmSession, job: ChangeJob, before: bytes | None) -> frozenset[str] | None:
+    """The parts that a change asks for by name, None where it asks for the whole.
+
+    Without an end also those that it took over: what differs from what it was decided upon.
+    """
+    if type(job.wanted) not in PARTED or job.wanted is None:
         return None
+    told = None if job.terms is None else job.terms.named
+    ends = job.terms is not None and job.terms.until_us > 0
+    if ends or (told is None and type(job.wanted) is not JointParameterMap):
+        return None if told is None else frozenset(told)
     earlier = [other.wanted for other in session.unsettled() if other.slot == job.slot and other.wanted is not None]
-    base = unpack(before, JointParameterMap) if before is not None else JointParameterMap()
-    known = as_message(earlier[-1] if earlier else base, JointParameterMap).parameters
-    return frozenset(name for name, value in job.wanted.parameters.items() if known.get(name) != value)
+    base = earlier[-1] if earlier else None if before is None else unpack(before, job.item.record)
+    known, parts = {} if base is None else numbers_of(base), numbers_of(job.wanted)
+    return frozenset(name for name in {**known, **parts} if known.get(name) != parts.get(name)) | frozenset(told or ())
 
 
 def requeue(

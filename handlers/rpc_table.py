@@ -168,7 +168,7 @@ SETS = frozenset(
 )
 """Methods that set values of items."""
 OPTIONS: dict[Option, frozenset[str]] = {
-    Option.END: (SETS - OWN_METHODS) | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
+    Option.END: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision"},
     Option.IDLE: SETS | {"ApplyConfig", "ApplyRecipe", "RestoreRevision", "Rollout"},
 }
 """The methods that take each option."""

@@ -17,6 +17,7 @@ from handlers.rpc.request import Request
 from handlers.rpc.source import LiteralSource, RecipeSource, RevisionSource, Source, ViewSource
 from handlers.state.arm_state import ArmState
 from handlers.state.limit_sources import SETTINGS_USER
+from handlers.state.places import is_at
 from handlers.state.provenance import Stamp
 from handlers.state.recipes import Shelf
 from schema.arms import Slot
@@ -130,7 +131,7 @@ class Comparisons:
             told.pop("returned_from", None)
             told.pop("until", None)  # it may have another end by now, or none
         over = None if state.overrides is None else state.overrides.find(change.rev)
-        if over is not None and claim.slot in over.values:
+        if over is not None and any(is_at(place, claim.slot, claim.part) for place in over.values):
             told["until"] = format_time(over.until_us)
         by = _author(change.user, change.conn)
         return claim_document(claim, change.rev, change.settled_at_us or change.at_us, by, told)

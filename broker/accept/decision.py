@@ -11,6 +11,7 @@ from broker.store.reserve import Reserve
 from handlers.items.room import check_reserve
 from handlers.methods.authority import checked
 from handlers.methods.restore_revision import decide_found
+from handlers.overrides.returnable import check_returnable
 from handlers.overrides.standing import check_standing
 from handlers.policy.rights import PolicyRight
 from handlers.rpc.outcome import CHANGES, Answer, BatchProposal, BatchQuery, Change, Outcome, Restoration
@@ -21,7 +22,6 @@ from handlers.state.arm_state import ArmState
 from schema.arms import Verb
 from schema.envelope import Warned
 from schema.errors import BrokerError
-from schema.items import ITEMS
 
 GRANTED_MOST = 65_536
 """So many of what users may do are remembered; who names others is looked up again."""
@@ -30,21 +30,20 @@ NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
 
 
 def check_overrides(state: ArmState, request: Request, outcome: Change) -> None:
-    """Refuse what is looser than a tightening override of somebody else, and an end of what cannot have one.
+    """Refuse what is looser than a tightening override of somebody else, and an end of what cannot be taken back.
 
     Raises:
-        BrokerError: held, unsupported_option.
+        BrokerError: held, not_applicable.
     """
     if isinstance(outcome, Restoration):
-        asked = dict.fromkeys(outcome.slots)
-    else:
-        steps = outcome.steps if isinstance(outcome, BatchProposal) else (outcome,)
-        asked = {step.slot: None if step.verb is Verb.RESET else step.value for step in steps}
-    for slot, value in asked.items():
-        if request.envelope.ends and ITEMS[slot[0]].kept_by_service:
-            text = f"valid_for_ms, until: {slot[0]} takes no end, other items do. Nothing was changed."
-            raise BrokerError("unsupported_option", text)
-        check_standing(state, request.user, slot, value)
+        for slot in outcome.slots:
+            check_standing(state, request.user, slot, None)
+        return
+    for step in outcome.steps if isinstance(outcome, BatchProposal) else (outcome,):
+        if request.envelope.ends:
+            check_returnable(state, step)
+        value = None if step.verb is Verb.RESET else step.value
+        check_standing(state, request.user, step.slot, value, step.named)
 
 
 def _check_change(state: ArmState, request: Request, outcome: Outcome) -> None:

@@ -33,7 +33,10 @@ _OLD = b"{"
 
 
 class StepRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What the store keeps of a step: `wanted` as bytes of `blobs.pack`; `undoes` an earlier step of its slot."""
+    """What the store keeps of a step: `wanted` and `ground` as bytes of `blobs.pack`.
+
+    `undoes` an earlier step of its slot; `named` are the parts that it asks for itself, None: the whole.
+    """
 
     slot: Slot
     verb: str
@@ -42,6 +45,8 @@ class StepRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     undoes: bool = False
     cmd_seq: int = 0
     unchanged: bool = False
+    named: Sequence[str] | None = None
+    ground: bytes | None = None
 
     @property
     def value(self) -> Message | None:
@@ -60,6 +65,11 @@ class BatchRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def outcomes(self) -> dict[str, str]:
         """What became of its slots, by path."""
         return {slot_path(step.slot): step.outcome for step in self.steps if not step.undoes}
+
+    def grounds(self) -> dict[Slot, Message]:
+        """What is there without overrides of its slots, where these hold parts of them."""
+        told = [(step.slot, step.ground) for step in self.steps if not step.undoes]
+        return {slot: unpack(ground, ITEMS[slot[0]].record) for slot, ground in told if ground is not None}
 
     def values(self) -> dict[Slot, Message]:
         """What is wanted of its slots, as far as that is known."""
@@ -175,7 +185,7 @@ class BatchJob(ChangeJob):
             (
                 step.slot, step.verb, None if step.wanted is None else pack(step.wanted), step.outcome,
                 step.undoes is not None, step.cmd_seq, step.unchanged,
-            )
+            ) if step.named is None and step.ground is None else _of_parts(step)
             for step in self.steps
         ]  # fmt: skip
         return _encode((steps, self.reverse, self.left_out, self.over))
@@ -183,6 +193,15 @@ class BatchJob(ChangeJob):
     def of_slot(self, slot: Slot) -> ChangeJob | None:
         """The open step of a slot."""
         return next((step for step in self.steps if not step.outcome and step.slot == slot), None)
+
+
+def _of_parts(step: StepJob) -> StepRecord:
+    """What the store keeps of a step of an item with parts."""
+    wanted, ground = (None if value is None else pack(value) for value in (step.wanted, step.ground))
+    named = None if step.named is None else sorted(step.named)
+    return StepRecord(
+        step.slot, step.verb, wanted, step.outcome, step.undoes is not None, step.cmd_seq, step.unchanged, named, ground
+    )
 
 
 def new_step(job: BatchJob, slot: Slot, verb: Verb, wanted: Message | None, **more: Any) -> StepJob:
@@ -216,6 +235,8 @@ def fill(job: BatchJob, before: bytes | None, record: bytes | None, factory: Seq
         step.unchanged, step.epoch, step.cmd_seq = one.unchanged, job.epoch, one.cmd_seq
         step.before, step.read = there.get(one.slot), step.wanted
         job.failed = job.failed or one.outcome in FAILURES
+        step.named = None if one.named is None else frozenset(one.named)
+        step.ground = None if one.ground is None else unpack(one.ground, ITEMS[one.slot[0]].record)
         if one.unchanged:
             step.rev = 0
         if one.undoes:

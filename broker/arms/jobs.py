@@ -97,6 +97,8 @@ class ChangeJob:
     """Who sets each number of what is wanted."""
     named: frozenset[str] | None = None
     """The parts of what is wanted that it asks for itself; None: the whole."""
+    ground: Message | None = None
+    """Once it took effect: what is there without overrides, where these hold parts of the value."""
     unread: tuple[Message, Setter] | None = None
     """Its entry among what the state knows as accepted and not read back."""
     reverts: int = 0
@@ -213,6 +215,8 @@ def job_of(request: Request, outcome: Proposal, *, n: int, request_n: int, expir
     envelope, user, conn = request.envelope, request.user, request.conn
     ends = envelope.valid_for_ms is not None or envelope.until_us is not None
     terms = terms_of(request) if ends or envelope.when is When.IDLE else None
+    if outcome.named is not None:
+        terms = msgspec.structs.replace(terms or Terms(), named=sorted(outcome.named))
     return ChangeJob(
         n=n, request_n=request_n, rev=0, slot=outcome.slot, item=ITEMS[outcome.slot[0]], verb=outcome.verb,
         wanted=outcome.value, loosening=outcome.loosening, unchanged=outcome.unchanged and not ends,

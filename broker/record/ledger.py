@@ -26,8 +26,9 @@ from broker.record.traffic import Traffic
 from broker.store.rows import ChangeRow, ChangeUpdate, EventRow
 from broker.store.store import Store
 from broker.topics import Topics
+from handlers.compare.views import ground_of
 from handlers.state.arm_state import HandleEntry
-from handlers.state.provenance import Setter
+from handlers.state.provenance import PARTED, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
 from schema.envelope import Author, Denied, Event, EventChange
@@ -36,6 +37,8 @@ from schema.messages import Message
 
 _MICRO = 1_000_000
 _encode = msgspec.json.Encoder().encode
+FOREIGN = "foreign"
+"""What became of a change of another writer."""
 RESTORE, BATCH = "restore", "batch"
 """Verbs of the rows of changes of several slots: of a RestoreFactory, and of all others."""
 _PLAIN = frozenset(State) - {State.RESUMED, State.PENDING}
@@ -198,6 +201,7 @@ class Ledger:
                 outcome=outcome,
                 seq=seq,
                 settled_at_us=at_us or (self.clock.now_us() if job.state is State.SETTLED else 0),
+                ground=None if job.ground is None else pack(job.ground),
             )
         )
 
@@ -210,7 +214,10 @@ class Ledger:
         seq = told.seq if told is not None else 0
         self.put_slot(session, slot)
         self.put_arm(session)
-        after = session.state.reported[slot] if outcome == "foreign" else session.state.desired[slot]
+        state = session.state
+        after = state.reported[slot] if outcome == FOREIGN else state.desired[slot]
+        parted = outcome == FOREIGN and state.overrides is not None and type(after) in PARTED
+        ground = ground_of(state, slot) if parted else None
         self.store.batch.add_change(
             ChangeRow(
                 n=number, arm=session.arm, rev=session.state.rev, verb="set", key=slot[0], mode=slot[1],
@@ -220,7 +227,13 @@ class Ledger:
         )  # fmt: skip
         self.store.batch.update_change(
             ChangeUpdate(
-                n=number, state=State.SETTLED, after=pack(after), outcome=outcome, seq=seq, settled_at_us=now_us
+                n=number,
+                state=State.SETTLED,
+                after=pack(after),
+                outcome=outcome,
+                seq=seq,
+                settled_at_us=now_us,
+                ground=None if ground is None else pack(ground),
             )
         )
 

@@ -70,14 +70,15 @@ def touch_of(change: PastChange, slot: Slot) -> Touch | None:
         return None
     terms = change.terms or NO_TERMS
     for_good = not terms.until_us and not terms.returned_from
-    ground = found.after if for_good else None
+    ground = found.ground or (found.after if for_good else None)
     if terms.ground is not None:
         ground = _unpack(slot, terms.ground)
     return found._replace(for_good=for_good, ground=ground)
 
 
 def _touch_of_one(change: PastChange, slot: Slot) -> Touch:
-    return Touch(_unpack(slot, change.before), _unpack(slot, change.after), change.outcome in _TOOK_EFFECT)
+    before, after, ground = (_unpack(slot, blob) for blob in (change.before, change.after, change.ground))
+    return Touch(before, after, change.outcome in _TOOK_EFFECT, ground=ground)
 
 
 def _touch_of_many(change: PastChange, slot: Slot) -> Touch | None:
@@ -85,7 +86,8 @@ def _touch_of_many(change: PastChange, slot: Slot) -> Touch | None:
     outcomes = old_outcomes(change.after) or record.outcomes()
     if (outcome := outcomes.get(slot_path(slot))) is None:
         return None
-    return Touch(unpack_values(change.before).get(slot), record.values().get(slot), outcome in CHANGED)
+    before, after = unpack_values(change.before).get(slot), record.values().get(slot)
+    return Touch(before, after, outcome in CHANGED, ground=record.grounds().get(slot))
 
 
 def _unpack(slot: Slot, blob: bytes | None) -> Message | None:

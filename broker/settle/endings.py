@@ -14,7 +14,7 @@ from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies
 from broker.settle.overrides.overriding import Overriding
 from broker.settle.overrides.returns import DISCARDED
-from broker.settle.rebase import rebase
+from broker.settle.rebase import rebase, unwish
 from broker.store.rows import Terms
 from broker.timers import Timers
 from handlers.batch.outcomes import CHANGED, FAILURES, HELD, outcome_of
@@ -94,23 +94,33 @@ class Endings:
             change=event_change(slot, before, read), request_id=job.request_id, trace=job.trace, reason=job.reason,
             mode=mode_of(read) if slot[0] == MODE_KEY else None, of=job, at_us=at_us,
         )  # fmt: skip
+        overrides = state.overrides is not None or terms.until_us > 0
+        if overrides:
+            self.note_ground(session, job, job, job.wanted or read, before)
         self.settle(session, job, "unchanged" if job.unchanged else str(ending), event.seq, at_us)
         told = () if ending is Ending.APPLIED else _ending_warnings(job, ending)
-        if state.overrides is not None or terms.until_us:
-            told += self.take_place(session, job, slot, job.wanted or read, before)
+        if overrides:
+            told += self.take_place(session, job, job, job.wanted or read, before)
         reply = self._replies.change_reply(
             session, job, ok=True, stage=Stage.APPLIED, final=True, seq=event.seq, result=_result(job, read),
             warnings=told, at_us=at_us,
         )  # fmt: skip
         self._replies.deliver(session, job, reply, settled=True)
 
+    def note_ground(
+        self, session: ArmSession, job: ChangeJob, part: ChangeJob, value: Message, before: Message | None
+    ) -> None:
+        """Keep with what takes effect what is there without overrides, where these hold parts of the value."""
+        if session.state.overrides is not None or (job.terms is not None and job.terms.until_us):
+            part.ground = self._overriding.ground_with(session, job, part, value, before)
+
     def take_place(
-        self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
+        self, session: ArmSession, job: ChangeJob, part: ChangeJob, value: Message, before: Message | None
     ) -> tuple[Warned, ...]:
         """Let what took effect count for the overrides of its slot, as one of them or as their end."""
         if session.state.overrides is None and (job.terms is None or not job.terms.until_us):
             return ()
-        return self._overriding.take_place(session, job, slot, value, before)
+        return self._overriding.take_place(session, job, part, value, before)
 
     def end_return(self, session: ArmSession, job: BatchJob) -> None:
         """End a return of several slots; what took no effect may be owed on."""
@@ -177,6 +187,8 @@ class Endings:
             if earlier is not None:
                 state.desired_rev[slot] = earlier.rev
             session.reverts += 1
+        elif job.rev:
+            unwish(session, step)
         self.close(session, step, outcome)
         if job.back:
             returns.fail(session, slot)
@@ -278,6 +290,7 @@ class Endings:
         """Refusal reverts only its own: where desired still comes from it, an earlier wish counts again, anew."""
         state, slot = session.state, job.slot
         if not job.rev or state.desired_rev.get(slot) != job.rev:
+            unwish(session, job)
             return
         before = state.desired[slot]
         earlier, wish, setter = _wish_before(session, job, slot)

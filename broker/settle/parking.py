@@ -119,7 +119,7 @@ class Parking:
         for other in session.unsettled():
             if other.back:
                 continue
-            if other.rev > job.rev and part.slot in other.places and (obstacle.held or other.verb is Verb.SET):
+            if other.rev > job.rev and _takes(other, part) and (obstacle.held or other.verb is Verb.SET):
                 return other
         return None
 
@@ -151,7 +151,7 @@ class Parking:
             return
         for job in [one for one in session.parked if one.n < newer.n]:
             for part in job.parts:
-                if part.slot in newer.places and not self._obstacles.goes_first(session, part):
+                if _takes(newer, part) and not self._obstacles.goes_first(session, part):
                     self._give_way(session, job, part, newer)
 
     def discard(self, session: ArmSession, rev: int, by: Author) -> None:
@@ -240,6 +240,20 @@ class Parking:
         job.state, job.why = State.ACCEPTED, ""
         session.jobs.insert(place_of(session, job) if first else len(session.jobs), job)
         self._documents.mark(session, "config")
+
+
+def _takes(newer: ChangeJob, job: ChangeJob) -> bool:
+    """Whether a newer change takes the place of one: of its slot, and with an end of either for all that it names."""
+    part = newer.of_slot(job.slot)
+    if part is None:
+        return False
+    if part.named is None or not (_ends(newer) or _ends(job)):
+        return True
+    return job.named is not None and job.named <= part.named
+
+
+def _ends(job: ChangeJob) -> bool:
+    return job.terms is not None and job.terms.until_us > 0
 
 
 def _carry_on(newer: ChangeJob, job: ChangeJob) -> None:

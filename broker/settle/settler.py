@@ -29,6 +29,7 @@ from broker.settle.overrides.returns import Returns
 from broker.settle.parking import Parking
 from broker.settle.parts import Parts
 from broker.settle.queues import Queues
+from broker.settle.rebase import in_turn
 from broker.settle.resumed import Resumed
 from broker.settle.rights.policing import Policing
 from broker.store.batch import Batch
@@ -93,6 +94,7 @@ class Settler:
         parks = obstacle if type(obstacle) is Park else None
         several = job if type(job) is BatchJob else None
         in_force = parks is None and (job.item.kept_by_service or several is not None) and not needs_arm(session, job)
+        in_force = in_force and not (job.back and obstacle)
         numbered = obstacle is None and not (job.unchanged or job.waits_turn or in_force)
         if numbered and (not session.jobs or session.numbers_ahead()):
             self._number(session, job)
@@ -107,6 +109,7 @@ class Settler:
             self._batches.take_own(session, several)
             return
         if in_force and job.wanted is not None:
+            in_turn(session, self._ledger, job, job)
             self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
         if job.back and parks is None:
@@ -230,7 +233,7 @@ class Settler:
         if type(job) is BatchJob:
             return self._batches.settle_now(session, job)
         begun = State.ACCEPTED if job.unchanged else State.WRITING
-        if job.wanted is None or not job.committed or job.state is not begun:
+        if job.wanted is None or job.named is not None or not job.committed or job.state is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
         if fenced or (job.item.kept_by_service and kept_by_service(session.state, job.slot[0])):
@@ -264,13 +267,14 @@ class Settler:
         if job.unchanged:
             await self._confirm_unchanged(session, job)
             return
+        anew = in_turn(session, self._ledger, job, job)
         if job.wanted is not None and kept_by_service(session.state, job.slot[0]):
             self.endings.record_applied(session, job, job.wanted, Ending.APPLIED)
             return
         if job.state is State.ACCEPTED or (job.state is State.WRITING and _is_fenced(session, job)):
             self._mark_writing(session, job)
             await self._ledger.store.committed()
-        elif not job.committed:
+        elif anew or not job.committed:
             await self._ledger.store.committed()
         await self._tell_arm(session, job)
 

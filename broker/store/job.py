@@ -98,12 +98,11 @@ def _ended(update: ChangeUpdate, event: EventRow | None) -> tuple[str, int, byte
         seq = event.seq
         topic = None if event.parts is not None else event.topic
         told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts)
-    body = _encode(
-        (
-            update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
-            update.settled_at_us, told,
-        )
+    ended = (
+        update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
+        update.settled_at_us, told,
     )  # fmt: skip
+    body = _encode(ended if update.ground is None else (*ended, update.ground))
     return state, seq, bytearray(body + blake2b(body, digest_size=_SEAL).digest())
 
 
@@ -260,12 +259,13 @@ class Job:
         change = self.change()
         if change is None:
             return None
-        outcome, seq, settled_at_us = self.ended[3:6]
+        outcome, seq, settled_at_us, _, *ground = self.ended[3:]
         return PastChange(
             arm=change.arm, rev=change.rev, seq=seq, at_us=change.at_us, settled_at_us=settled_at_us, user=change.user,
             conn=change.conn, proven=change.proven, request_id=change.request_id, method=change.method, key=change.key,
             mode=change.mode, before=change.before, after=change.after, reason=change.reason, state=change.state,
             outcome=outcome, loosening=change.loosening, terms=change.terms,
+            ground=ground[0] if ground else None,
         )  # fmt: skip
 
     def event(self) -> EventRow | None:
@@ -306,5 +306,5 @@ class Job:
         n, _, arm, rev, item, at_us, user, conn, method, asked, wanted, *begun = self.accepted
         full_id = f"{user}/{conn}/{asked[0]}" if wanted[0] is None else wanted[0]
         accepted = sealed((n, 0, arm, rev, item, at_us, user, conn, method, None, (full_id, *wanted[1:]), *begun))
-        ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None))
+        ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None, *self.ended[7:]))
         return (0, arm, rev, item, at_us, accepted, self._values[STATE], 0, ended, 0, None, n)

@@ -1,5 +1,7 @@
 """Rows of the store. Times are µs since 1970, blobs opaque bytes that the caller encoded."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from broker.life import State
@@ -127,6 +129,8 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ground: bytes | None = None
     """What was to be in force without overrides, where that is not what the change says."""
     when_idle: bool = False
+    named: Sequence[str] | None = None
+    """The parts of its value that it asks for itself; None: the whole."""
 
 
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -177,6 +181,8 @@ class ChangeUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outcome: str = ""
     seq: int = 0
     settled_at_us: int = 0
+    ground: bytes | None = None
+    """What is there without overrides, where some parts of the value are overridden."""
 
 
 class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -201,6 +207,7 @@ class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outcome: str
     loosening: bool = False
     terms: Terms | None = None
+    ground: bytes | None = None
 
 
 class EventParts(msgspec.Struct, frozen=True, array_like=True, gc=False):

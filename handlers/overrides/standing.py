@@ -5,7 +5,7 @@ from handlers.items.parts import place_at_or_tighter
 from handlers.overrides.stack import direction
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override
-from handlers.state.places import given_at
+from handlers.state.places import given_at, is_of
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Slot
 from schema.codecs.times import format_time
@@ -25,7 +25,7 @@ def standing(
     if overrides is None:
         return None
     for place in overrides.places(slot):
-        if named is not None and place[-1] not in named:
+        if not is_of(place, named):
             continue
         others = next((one for one in reversed(overrides.of(place)) if one.by.user != user), None)
         if others is None or direction(overrides, others) is not Direction.TIGHTENING:

@@ -11,6 +11,7 @@ from handlers.policy.rights import PolicyRight
 from handlers.rpc.outcome import BatchProposal, Outcome, Proposal, Restoration
 from handlers.stack.arm_limits import limits_of
 from handlers.state.arm_state import ArmState
+from handlers.state.places import is_of
 from limits.stack.joints import ArmJoints
 from schema.arms import Slot, Verb
 from schema.items import ITEMS, ConfigItem, slot_path
@@ -52,7 +53,7 @@ def references_of(
     found = [reported] if desired is None or desired is reported else [reported, desired]
     overrides = state.overrides
     if overrides is not None:
-        places = [place for place in overrides.places(slot) if named is None or place[-1] in named]
+        places = [place for place in overrides.places(slot) if is_of(place, named)]
         for known in (overrides.grounds, *(one.values for one in overrides.live)):
             given = {place: known[place] for place in places if place in known}
             if given:

@@ -32,6 +32,16 @@ def place_path(place: Place) -> str:
     return " ".join((slot_path(slot_of(place)), *place[2:]))
 
 
+def is_of(place: Place, named: frozenset[str] | None) -> bool:
+    """Whether a change of a slot that names these parts of it, or the whole, is of a place there."""
+    return named is None or place[-1] in named
+
+
+def is_at(place: Place, slot: Slot, part: str) -> bool:
+    """Whether a place is a slot, or in it; where a part is named, that one."""
+    return slot_of(place) == slot and part in ("", place[-1])
+
+
 def places_in(slot: Slot, parts: Iterable[str]) -> tuple[Place, ...]:
     """The places of these parts of a slot."""
     return tuple((*slot, part) for part in parts)

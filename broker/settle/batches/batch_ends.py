@@ -49,7 +49,7 @@ class BatchEnds:
             for step in changed:
                 value = step.wanted if step.wanted is not None else step.read
                 if value is not None:
-                    job.warnings += self._endings.take_place(session, job, step.slot, value, step.before)
+                    job.warnings += self._endings.take_place(session, job, step, value, step.before)
         at_us = self._ledger.clock.now_us()
         for step in changed:
             self._tell_slot(session, job, step, at_us)

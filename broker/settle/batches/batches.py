@@ -9,6 +9,7 @@ from broker.settle.batches.resumed_batches import ResumedBatches
 from broker.settle.endings import not_taken, refusal_of_arm
 from broker.settle.obstacles import Park
 from broker.settle.parts import Parts
+from broker.settle.rebase import in_turn
 from devices.adapter import ArmAwayError, ArmRefusedError
 from handlers.batch.order import turn_of
 from handlers.batch.outcomes import CHANGED, NOT_BEGUN, REVERSED, UNCHANGED, outcome_of
@@ -18,7 +19,7 @@ from handlers.items.direction import Direction, is_loosening
 from handlers.items.settling import Ending, equal, same
 from handlers.items.verbs import check_presence
 from handlers.methods.factory import step_of
-from handlers.state.provenance import NOBODY
+from handlers.state.provenance import NOBODY, PARTED
 from schema.arms import Verb
 from schema.errors import BrokerError
 from schema.messages import Message
@@ -177,7 +178,7 @@ class Batches:
             if step.before is None or there is None or left is None or state.desired_rev.get(slot) != job.rev:
                 continue
             if equal(slot[0], there, left, state.resolution_rad):
-                back = new_step(job, slot, Verb.SET, step.before, undoes=step)
+                back = new_step(job, slot, Verb.SET, step.before, undoes=step, named=step.named)
                 session.desire_step(back)
                 session.part_in(back)
         self._arrange(session, job)
@@ -201,6 +202,8 @@ class Batches:
         if obstacle is not None:
             self.fail(session, job, step, obstacle.error, "" if obstacle.cause == "refused" else obstacle.cause)
             return False
+        if step.named is not None:
+            in_turn(session, self._ledger, job, step)
         if (job.origin is not Origin.NEW or job.reverts != session.reverts) and not step.unchanged and not job.back:
             wanted = {one.slot: one.wanted for one in job.open if one.wanted is not None}
             try:
@@ -305,10 +308,12 @@ class Batches:
         unchanged = step.unchanged
         if job.factory and before is not None:
             unchanged = equal(slot[0], read, before, state.resolution_rad)
+        if step.item.record in PARTED:
+            self._endings.note_ground(session, job, step, step.wanted or read, step.before)
         if step.undoes is not None and until(job):
             self._endings.withdraw(session, job, slot)
         elif until(job) or not job.reverse:
-            job.warnings += self._endings.take_place(session, job, slot, step.wanted or read, step.before)
+            job.warnings += self._endings.take_place(session, job, step, step.wanted or read, step.before)
         self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
 
     def refuse_step(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:

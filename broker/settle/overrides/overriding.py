@@ -24,7 +24,8 @@ from handlers.overrides.documents import override_details
 from handlers.overrides.room import check_room
 from handlers.rpc.outcome import EndOrder, ExtendOrder
 from handlers.state.overrides import Override, Overrides
-from handlers.state.places import by_slot
+from handlers.state.places import Given, Place, by_slot, given_at, given_in, is_of
+from handlers.state.provenance import PARTED
 from schema.arms import Slot
 from schema.codecs.times import format_time
 from schema.envelope import Author, Stage, Warned
@@ -57,12 +58,12 @@ class Overriding:
         """
         if not terms.until_us:
             return
-        waiting = [one.places for one in session.unsettled() if one.terms is not None and one.terms.until_us]
-        check_room(session.state, job.places, waiting, len(self.times) + self._claimed)
+        waiting = [_places(session, one) for one in session.unsettled() if one.terms is not None and one.terms.until_us]
+        check_room(session.state, _places(session, job), waiting, len(self.times) + self._claimed)
         self._claimed += 1
         over_s = self._ledger.clock.deadline(terms.until_us)
         job.expires = min(job.expires, over_s) if job.expires else over_s
-        if job.slot in session.state.desired:
+        if job.slot in session.state.desired and job.item.record not in PARTED:
             job.terms = msgspec.structs.replace(terms, ground=pack(_ground(session, job.slot)))
 
     def restore(self, job: ChangeJob) -> None:
@@ -82,51 +83,76 @@ class Overriding:
     # ------------------------------------------------------------------ taking effect
 
     def take_place(
-        self, session: ArmSession, job: ChangeJob, slot: Slot, value: Message, before: Message | None
+        self, session: ArmSession, job: ChangeJob, part: ChangeJob, value: Message, before: Message | None
     ) -> tuple[Warned, ...]:
         """Let a change that took effect count in a slot: with an end, for good, or as a return; what its reply says."""
         if job.back:
-            self.returns.pay(session, job, slot, before)
+            self.returns.pay(session, job, part.slot, before)
         elif job.terms is not None and job.terms.until_us:
-            self._push(session, job, job.terms, (slot, value), before)
+            self._push(session, job, job.terms, given_in(part.slot, value, part.named, before), before)
         elif job.author.user != SERVICE.user:
-            return self._settle(session, job, slot)
+            return self._settle(session, job, part)
         return ()
 
+    def ground_with(
+        self, session: ArmSession, job: ChangeJob, part: ChangeJob, value: Message, before: Message | None
+    ) -> Message | None:
+        """What is there without overrides once a value takes effect; None where parts are not overridden one by one."""
+        state, slot = session.state, part.slot
+        if type(value) not in PARTED:
+            return None
+        known = state.overrides or stack.NONE
+        grounds = {place: known.grounds[place] for place in known.places(slot)}
+        given = given_in(slot, value, part.named, before)
+        if job.terms is not None and job.terms.until_us:
+            grounds = {place: given_at(place, before or value) for place in given} | grounds
+        elif not job.back and job.author.user != SERVICE.user:
+            grounds = {place: ground for place, ground in grounds.items() if place not in given}
+        return put(state, slot, value, grounds)
+
     def _push(
-        self, session: ArmSession, job: ChangeJob, terms: Terms, given: tuple[Slot, Message], before: Message | None
+        self, session: ArmSession, job: ChangeJob, terms: Terms, given: dict[Place, Given], before: Message | None
     ) -> None:
-        (slot, value), clock = given, self._ledger.clock
-        ground = value if before is None else before
-        if terms.ground is not None and slot == job.slot:
+        clock, slot = self._ledger.clock, next(iter(by_slot(given)), None)
+        if slot is None:  # it names no part
+            return
+        if terms.ground is not None and slot == job.slot and before is not None:
             wished = unpack(terms.ground, ITEMS[slot[0]].record)
-            ground = wished if same(slot[0], wished, ground, session.state.resolution_rad) else ground
+            before = wished if same(slot[0], wished, before, session.state.resolution_rad) else before
+        grounds = given if before is None else {place: given_at(place, before) for place in given}
         override = Override(
-            rev=job.rev, values={slot: value}, since_us=job.at_us, until_us=terms.until_us, by=job.author,
+            rev=job.rev, values=given, since_us=job.at_us, until_us=terms.until_us, by=job.author,
             request_id=job.request_id, reason=job.reason, plan=terms.plan,
         )  # fmt: skip
         known = session.state.overrides
         is_new = known is None or known.find(job.rev) is None
-        keep(self._ledger, session, stack.push(known, override, {slot: ground}))
-        self.returns.drop(session, slot)
+        keep(self._ledger, session, stack.push(known, override, grounds))
+        self._drop_return(session, slot)
         if isinstance(job, BatchJob) and job.over:
             self.end(session, job.rev, "expired")
         elif is_new:
             ends_s = job.since + (terms.until_us - job.at_us) / 1e6
             self.times.put(session, override, clock.deadline(terms.until_us) if job.origin >= Origin.FOUND else ends_s)
 
-    def _settle(self, session: ArmSession, job: ChangeJob, slot: Slot) -> tuple[Warned, ...]:
-        """What was set for good is the ground: the overrides of its slot end."""
+    def _drop_return(self, session: ArmSession, slot: Slot) -> None:
+        """Somebody set what a slot owed, or a part of that: with nothing left its return is dropped."""
         overrides = session.state.overrides
-        if overrides is None or slot not in overrides.grounds:
+        if overrides is None or not overrides.owes(slot):
+            self.returns.drop(session, slot)
+
+    def _settle(self, session: ArmSession, job: ChangeJob, part: ChangeJob) -> tuple[Warned, ...]:
+        """What was set for good is the ground: the overrides of its places end."""
+        overrides, slot = session.state.overrides, part.slot
+        places = [] if overrides is None else [one for one in overrides.places(slot) if is_of(one, part.named)]
+        if overrides is None or not places:
             return ()
-        over = overrides.of(slot)
-        left = stack.settle(overrides, (slot,))
+        over = [one for one in overrides.live if not one.values.keys().isdisjoint(places)]
+        left = stack.settle(overrides, places)
         keep(self._ledger, session, left.left)
         asked = Asked(job.method, job.request_id, job.reason, job.trace)
         for one in left.ended:
             self._end_one(session, overrides, one, "superseded", job.author, asked)
-        self.returns.drop(session, slot)
+        self._drop_return(session, slot)
         return tuple(
             Warned(
                 "OVERRIDE_ENDED",
@@ -139,7 +165,7 @@ class Overriding:
         """Take an override out of a slot in which what it gave was written back; it ends with its last one."""
         overrides = session.state.overrides
         override = None if overrides is None else overrides.find(rev)
-        if overrides is None or override is None or slot not in override.values:
+        if overrides is None or override is None or slot not in by_slot(override.values):
             return
         left = stack.leave(overrides, rev, slot)
         keep(self._ledger, session, left)
@@ -242,6 +268,17 @@ class Overriding:
             request_id=asked.request_id or override.request_id, reason=asked.reason, trace=asked.trace,
             details=override_details(overrides, override), until_us=override.until_us, plan=override.plan,
         )  # fmt: skip
+
+
+def _places(session: ArmSession, job: ChangeJob) -> set[Place]:
+    """What a change names by itself, of whole values what is there and what it wants."""
+    reported = session.state.reported
+    return {
+        place
+        for part in job.parts
+        if part.wanted is not None
+        for place in given_in(part.slot, part.wanted, part.named, reported.get(part.slot))
+    }
 
 
 def _ground(session: ArmSession, slot: Slot) -> Message:

@@ -1,6 +1,6 @@
 """The end of an override leads its slots back to what is in force below: changes by the service itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import structlog
@@ -19,14 +19,15 @@ from handlers.batch.outcomes import EXPIRED
 from handlers.batch.outcomes import SUPERSEDED as TAKEN
 from handlers.batch.projection import Projection
 from handlers.items.direction import is_loosening
-from handlers.items.parts import put
+from handlers.items.parts import place_at_or_tighter, put
 from handlers.items.settling import same
 from handlers.overrides import stack
 from handlers.overrides.nearest import legal
 from handlers.overrides.returns import Writes, aim_of, due, gave, writes
 from handlers.state.arm_state import ArmState
 from handlers.state.overrides import Override, Overrides
-from handlers.state.places import Place, by_slot
+from handlers.state.places import Place, by_slot, given_at, is_of, slot_of
+from handlers.state.provenance import NOBODY, PARTED, Setter, set_by
 from schema.arms import Slot, Verb
 from schema.errors import BrokerError
 from schema.items import ITEMS
@@ -78,7 +79,11 @@ class Returns:
         """What its end means for each slot in which it is in force; what others wish for is not settled yet counts."""
         state = session.state
         uncovered = [place for place in override.values if overrides.newest(place) is override]
-        slots = {slot: places for slot, places in by_slot(uncovered).items() if slot in state.reported}
+        slots = {
+            slot: led
+            for slot, places in by_slot(uncovered).items()
+            if slot in state.reported and (led := _led(session, overrides, override, places))
+        }
         aims, given = dict[Slot, Message](), dict[Slot, Message]()
         for slot, places in slots.items():
             below = {place: stack.below(overrides, override, place) for place in places}
@@ -86,7 +91,7 @@ class Returns:
             given[slot] = put(state, slot, state.reported[slot], {place: override.values[place] for place in places})
         found = []
         for slot, ordered in _all_writes(state, aims, given).items():
-            later = None if _others(session, slot, override.rev) else ordered.later
+            later = None if _all_wished(session, slots[slot], override.rev) else ordered.later
             found.append(Step(slot, slots[slot], aims[slot], ordered._replace(later=later), _return_of(session, slot)))
         return found
 
@@ -133,18 +138,20 @@ class Returns:
             slot = part.slot
             part.rev = state.last_rev[slot] = state.rev
             aim = _legal(Projection(state, aims).without(slot), slot, aims[slot])
-            part.setter = session.setter_of(part, aim)
-            if not _others(session, slot, job.back):
-                state.desired[slot], state.desired_rev[slot], state.desired_by[slot] = aim, state.rev, part.setter
+            part.setter = _setter_of(session, part, aim)
+            places = () if state.overrides is None else state.overrides.owed(slot)
+            if (wish := _wish(session, slot, aim, places, job.back)) is not None:
+                state.desired_by[slot] = session.setter_of(part, wish)
+                state.desired[slot], state.desired_rev[slot] = wish, state.rev
 
     def _desire(self, session: ArmSession, override: Override, step: Step) -> None:
         """Nothing is written: what is in force is desired, and what differs from it shows."""
-        state, slot, aim = session.state, step.slot, step.aim
-        before = state.desired[slot]
-        if _others(session, slot, override.rev) or same(slot[0], before, aim, state.resolution_rad):
+        state, slot = session.state, step.slot
+        before, wish = state.desired[slot], _wish(session, slot, step.aim, step.places, override.rev)
+        if wish is None or same(slot[0], before, wish, state.resolution_rad):
             return
         setter = state.desired_by[slot]
-        self._ledger.desire(session, slot, aim, setter)
+        self._ledger.desire(session, slot, wish, setter)
         self._ledger.log_revision(session, slot, before, SERVICE, METHOD, "overwritten")
 
     # ------------------------------------------------------------------ the end of a return
@@ -158,7 +165,7 @@ class Returns:
         has = state.reported[slot]
         more = _writes(state, slot, aim, has)
         ours = same(slot[0], before, put(state, slot, before, overrides.gave(slot)), state.resolution_rad)
-        if not ours or _others(session, slot, job.back):
+        if not ours or _all_wished(session, overrides.owed(slot), job.back):
             more = more._replace(later=None)
         if (wanted := more.later or more.at_once) is None:
             keep(self._ledger, session, stack.paid(overrides, slot))
@@ -257,9 +264,47 @@ def _return_of(session: ArmSession, slot: Slot) -> ChangeJob | None:
     return next((job for job in session.unsettled() if job.back and job.of_slot(slot) is not None), None)
 
 
-def _others(session: ArmSession, slot: Slot, rev: int) -> bool:
-    """Whether somebody's change of a slot is not settled yet, other than the one that was the override `rev`."""
-    return any(not job.back and job.rev != rev and job.of_slot(slot) is not None for job in session.unsettled())
+def _wished(session: ArmSession, place: Place, rev: int) -> bool:
+    """Whether somebody's change of a place is not settled yet, other than the one that was the override `rev`."""
+    slot = slot_of(place)
+    parts = (job.of_slot(slot) for job in session.unsettled() if not job.back and job.rev != rev)
+    return any(part is not None and is_of(place, part.named) for part in parts)
+
+
+def _all_wished(session: ArmSession, places: Iterable[Place], rev: int) -> bool:
+    """The same of each of these places."""
+    return all(_wished(session, place, rev) for place in places)
+
+
+def _led(session: ArmSession, overrides: Overrides, override: Override, places: tuple[Place, ...]) -> tuple[Place, ...]:
+    """The places of a slot that the end of an override leads back: not parts that somebody wishes otherwise.
+
+    Where that tightens they are, too; a slot without parts is led back as a whole.
+    """
+    slot, found = slot_of(places[0]), []
+    for place in places:
+        aim, has = stack.below(overrides, override, place), given_at(place, session.state.reported[slot])
+        if (
+            place == slot
+            or not _wished(session, place, override.rev)
+            or (aim != has and place_at_or_tighter(place, aim, has))
+        ):
+            found.append(place)
+    return tuple(found)
+
+
+def _wish(session: ArmSession, slot: Slot, aim: Message, places: Iterable[Place], rev: int) -> Message | None:
+    """What is desired of a slot that is led back to `aim` in these places; None where others wish for all of them."""
+    state, free = session.state, [place for place in places if not _wished(session, place, rev)]
+    return put(state, slot, state.desired[slot], {place: given_at(place, aim) for place in free}) if free else None
+
+
+def _setter_of(session: ArmSession, part: ChangeJob, aim: Message) -> Setter:
+    """Who sets each number of what a return wants: the parts that it leaves are theirs who set them."""
+    if type(aim) not in PARTED:
+        return session.setter_of(part, aim)
+    state, slot = session.state, part.slot
+    return set_by(part.stamp, aim, state.reported[slot], state.reported_by.get(slot, NOBODY))
 
 
 def _all_writes(state: ArmState, aims: Mapping[Slot, Message], given: Mapping[Slot, Message]) -> dict[Slot, Writes]:

@@ -1,5 +1,7 @@
 from handlers.compare.blame import Claim, claim_document, claims
+from handlers.state.overrides import Override, Overrides
 from handlers.state.provenance import Setter, Stamp
+from schema.envelope import Author
 from schema.intrinsic import JointLimits, RepeatedDouble
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
 from tests.handlers.builders import arm, linear, values
@@ -29,6 +31,22 @@ def test_numbers_of_two_authors_are_told_one_by_one() -> None:
         Claim(LIMITS, "max_velocity[0]", 1.0, ALICE),
         Claim(LIMITS, "max_velocity[1]", "Infinity", BOB),
     ]
+
+
+def test_numbers_of_one_author_are_told_one_by_one_where_an_override_holds_some() -> None:
+    limits = JointLimits(max_velocity=RepeatedDouble((1.0, 2.0)))
+    state = arm(reported=values() | {LIMITS: limits}, reported_by={LIMITS: Setter(ALICE, {"max_velocity[0]": LATER})})
+    one = Override(
+        rev=4,
+        values={(*LIMITS, "max_velocity[0]"): 1.0},
+        since_us=1,
+        until_us=9,
+        by=Author("alice", "plc-3", proven=True),
+    )
+    state.overrides = Overrides({(*LIMITS, "max_velocity[0]"): 3.0}, (one,))
+    assert [(claim.part, claim.stamp) for claim in claims(state, LIMITS)] == [
+        ("max_velocity[0]", LATER), ("max_velocity[1]", ALICE),
+    ]  # fmt: skip
 
 
 def test_parts_are_records_and_parameters_too() -> None:

@@ -146,3 +146,12 @@ def test_a_machine_that_was_tightened_meanwhile_stands_in_no_other_way() -> None
     error = refusal(state, "SetJointLimit", one("joint_1", max_velocity=1.0))
     assert error.violations[0].source == "ros:parameters"
     assert "limit of the joint parameters of r12" in error.message
+
+
+def test_a_change_names_the_numbers_that_it_asks_for() -> None:
+    of_all = frozenset(f"max_velocity[{joint}]" for joint in range(7))
+    assert propose(arm(), "SetJointLimits", speed(*(0.1,) * 7)).named == of_all
+    both = one("joint_2", max_velocity=0.1, max_jerk=9.0)
+    assert propose(arm(), "SetJointLimit", both).named == frozenset({"max_velocity[1]", "max_jerk[1]"})
+    assert propose(arm(), "SetJointLimit", JointLimitChange("joint_2")).named == frozenset()
+    assert propose(arm(), "ResetJointLimits").named is None

@@ -156,3 +156,11 @@ def test_a_soft_end_beyond_the_range_of_a_continuous_joint_is_refused_as_for_oth
     assert caught.value.kind == "out_of_limits"
     assert caught.value.violations[0].bound == 2.5
     assert propose(state, "SetJointSafety", change(joint_1=WHOLE)).warnings == ()
+
+
+def test_a_change_names_the_joints_that_it_asks_for() -> None:
+    state = holding(joint_2=GAINS)
+    assert propose(state, "SetJointSafety", change(joint_2=WHOLE)).named == frozenset({"joint_2"})
+    assert propose(state, "ClearJointSafety", JointNames(("joint_2",))).named == frozenset({"joint_2"})
+    assert propose(state, "ResetJointSafety", JointNames(("joint_2",))).named == frozenset({"joint_2"})
+    assert propose(state, "ResetJointSafety", JointNames()).named == frozenset(NAMES)

@@ -1,5 +1,8 @@
 """What Gets answer where an override is live: what is reported, desired, or the ground, and when it is over."""
 
+from handlers.compare.views import ground_of, values_of
+from handlers.fleet.values import value_of
+from handlers.items.parts import put
 from handlers.overrides import stack
 from handlers.stack.effective import effective_document
 from handlers.state.arm_state import ArmState
@@ -61,3 +64,20 @@ def test_a_limit_that_an_override_sets_is_told_with_its_revision_and_end() -> No
     assert {name: number.get(name) for name in end} == end
     assert [row["rev"] for row in number["stack"] if row["binds"]] == [4]
     assert "rev" not in effective_document(arm())["sources"][0]
+
+
+def test_ruling_23_the_ground_of_an_item_with_parts_is_told_as_a_whole() -> None:
+    state, slot = arm(), ("joint_limits", 0)
+    first = (*slot, "max_velocity[0]")
+    whole = state.reported[slot]
+    state.desired[slot] = state.reported[slot] = put(state, slot, whole, {first: 0.1})
+    one = Override(rev=4, values={first: 0.1}, since_us=1, until_us=9, by=Author("alice", "hmi", proven=True))
+    ground = put(state, slot, whole, {first: 0.3})
+    state.overrides = stack.push(None, one, {first: 0.3})
+    assert answer(state, "GetJointLimits", view=View.GROUND).result == ground
+    assert answer(state, "GetJointLimits").result == state.reported[slot]
+    assert answer(state, "GetJointLimits").until_us == 9
+    assert answer(state, "GetJointSafety").until_us == 0
+    assert values_of(state, View.GROUND)[slot] == ground == ground_of(state, slot) == value_of(state, slot, "ground")
+    assert ground_of(state, ("joint_safety", 0)) == state.reported["joint_safety", 0]
+    assert ground_of(arm(reported={}), slot) is None

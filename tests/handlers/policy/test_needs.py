@@ -2,6 +2,7 @@
 
 import pytest
 
+from handlers.items.parts import put
 from handlers.methods.factory import factory_slots
 from handlers.policy.needs import Need, needs_of, references_of
 from handlers.policy.rights import PolicyRight
@@ -161,3 +162,21 @@ def test_references_are_the_ground_and_live_overrides_too() -> None:
 
 def test_a_need_may_be_of_no_arm() -> None:
     assert Need(PolicyRight.RECIPE) == (PolicyRight.RECIPE, "", "", "", (), frozenset(), None)
+
+
+def test_of_parts_only_those_that_a_change_names_count_of_ground_and_overrides() -> None:
+    slot, by = ("joint_limits", 0), Author("u", "c", proven=True)
+    first, second = (*slot, "max_velocity[0]"), (*slot, "max_velocity[1]")
+    state = arm()
+    state.desired[slot] = state.reported[slot] = put(state, slot, state.reported[slot], {first: 0.4, second: 0.5})
+    loose = Override(rev=5, values={first: 0.4}, since_us=0, until_us=1, by=by)
+    state.overrides = Overrides({first: 0.2}, (loose,))
+    tighter = put(state, slot, state.reported[slot], {second: 0.3})
+    assert references_of(state, slot, tighter, frozenset({"max_velocity[1]"})) == (state.reported[slot],)
+    of_second = Proposal(slot, Verb.SET, tighter, loosening=False, named=frozenset({"max_velocity[1]"}))
+    assert [need.right.value for need in needs_of(state, of_second)] == ["tighten"]
+    lower = put(state, slot, state.reported[slot], {first: 0.3})
+    of_first = Proposal(slot, Verb.SET, lower, loosening=False, named=frozenset({"max_velocity[0]"}))
+    assert [need.right.value for need in needs_of(state, of_first)] == ["loosen"]
+    ground = put(state, slot, state.reported[slot], {first: 0.2})
+    assert references_of(state, slot) == (state.reported[slot], ground, state.reported[slot])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.state.places import as_part, by_slot, given_at, given_in, place_path, places_in, told_part
+from handlers.state.places import as_part, by_slot, given_at, given_in, is_at, is_of, place_path, places_in, told_part
 from schema.arms import Slot
 from schema.intrinsic import JointLimits, RepeatedDouble
 from schema.joint_items import JointParameterMap, JointSafetyGains
@@ -47,6 +47,16 @@ def test_parts_are_told_as_in_documents() -> None:
     assert told_part(JointSafetyGains(1.0)) == {
         "soft_upper_limit": 1.0, "soft_lower_limit": 0.0, "k_position": 0.0, "k_velocity": 0.0,
     }  # fmt: skip
+
+
+def test_a_change_is_of_the_places_that_it_names() -> None:
+    place = (*LIMITS, "a")
+    assert is_of(place, None)
+    assert is_of(place, frozenset({"a"}))
+    assert not is_of(place, frozenset({"b"}))
+    assert [is_at(place, *at) for at in ((LIMITS, ""), (LIMITS, "a"), (LIMITS, "b"), (LINEAR, "a"))] == [
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 def test_what_is_no_part_is_refused() -> None:

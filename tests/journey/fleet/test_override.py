@@ -110,7 +110,8 @@ async def test_an_end_as_a_time_and_its_return_by_the_clock(connect: ClientMaker
         ("SetControlMode", {"control_mode": "IDLE"}, {"valid_for_ms": 1_000}, "unsupported_option"),
         ("ResetTwistLinearSoftLimit", {"control_mode": "IDLE"}, {"valid_for_ms": 1_000}, "unsupported_option"),
         ("RestoreFactory", {}, {"valid_for_ms": 1_000}, "unsupported_option"),
-        ("SetJointLimit", {"joint": "joint_1", "update": {}}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("ClearJointSafety", {"joints": ["joint_1"]}, {"valid_for_ms": 1_000}, "unsupported_option"),
+        ("ResetJointLimits", {}, {"valid_for_ms": 1_000}, "unsupported_option"),
         ("ExtendOverride", {"all": True, "valid_for_ms": 1_000}, {}, "revision_conflict"),
         ("ExtendOverride", {"rev": "x", "valid_for_ms": 1_000}, {}, "malformed"),
         ("EndOverride", {"rev": 1, "plan": 1}, {}, "malformed"),
@@ -140,3 +141,39 @@ async def test_a_repeat_with_another_end_is_another_request(connect: ClientMaker
     assert (again["ok"], again["duplicate"], again["in_force"]) == (True, True, True)
     other = await client.call(arm, SET, value(0.2), valid_for_ms=600_001, id="one")
     assert other["error"]["kind"] == "id_reused"
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_ruling_23_an_end_of_one_joint_leaves_what_is_set_for_good_of_another_one(
+    connect: ClientMaker, arm: str, codec: str
+) -> None:
+    client = await connect(f"evt/{arm}/#", f"state/{arm}/config", codec=codec)
+    for joint in ("joint_1", "joint_2"):
+        await client.change(arm, "SetJointLimit", {"joint": joint, "update": {"max_velocity": 0.5}})
+    first = {"joint": "joint_1", "update": {"max_velocity": 0.2}}
+    reply = await client.change(arm, "SetJointLimit", first, valid_for_ms=600_000)
+    (live,) = await config(client, arm, 1)
+    assert (live["rev"], live["until"], live["paths"]) == (reply["rev"], end_of(reply), ["joint_limits"])
+    assert live["ground"] == {"joint_limits": {"max_velocity[0]": 0.5}}
+    beside = await client.change(arm, "SetJointLimit", {"joint": "joint_2", "update": {"max_velocity": 0.4}})
+    assert await speeds(client, arm) == [0.2, 0.4]
+    assert await speeds(client, arm, view="ground") == [0.5, 0.4]
+    blame = (await client.change(arm, "Blame", {"items": ["joint_limits"]}))["result"]["values"]
+    until = {one["part"]: one.get("until") for one in blame if one["part"].startswith("max_velocity")}
+    assert (until["max_velocity[0]"], until["max_velocity[1]"]) == (live["until"], None)
+    assert (await client.change(arm, "EndOverride", {"rev": reply["rev"]}))["result"]["ended"] == [reply["rev"]]
+    returned = await client.document(f"evt/{arm}/config/JOINT_LIMITS_CHANGED", lambda each: each["cause"] == "returned")
+    assert (returned["rev"], returned["by"]["user"]) == (beside["rev"] + 1, "@service")
+    assert await speeds(client, arm) == [0.5, 0.4]
+    await config(client, arm, 0)
+    await client.change(arm, "SetJointLimit", {"joint": "joint_1", "update": {"max_velocity": 0.3}})
+    restored = await client.change(arm, "RestoreRevision", {"rev": beside["rev"], "items": ["joint_limits"]})
+    assert restored["result"]["items"] == {"joint_limits": "applied"}
+    assert await speeds(client, arm) == [0.5, 0.4]
+
+
+async def speeds(client: Client, arm: str, **options: Any) -> list[float]:
+    """The limits of the speeds of the first two joints."""
+    reply = await client.call(arm, "GetJointLimits", {}, **options)
+    assert reply["ok"], reply
+    return [round(number, 6) for number in reply["result"]["max_velocity"]["values"][:2]]

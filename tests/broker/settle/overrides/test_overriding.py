@@ -453,15 +453,6 @@ def test_ruling_22_a_clock_that_jumps_ends_what_loosens_and_not_what_tightens(tm
     play(tmp_path, scenario)
 
 
-def test_ruling_24_and_the_joint_items_are_refused_by_name(tmp_path: Path) -> None:
-    async def scenario(plant: Plant) -> None:
-        reply = await plant.call("r1", "SetJointLimit", {"joint": "joint_1", "update": {}}, valid_for_ms=MINUTE)
-        assert reply["error"]["kind"] == "unsupported_option"
-        assert reply["error"]["message"].startswith("valid_for_ms: SetJointLimit does not take it")
-
-    play(tmp_path, scenario)
-
-
 @pytest.mark.parametrize("fault", ["offline", "moving"])
 def test_ruling_45_an_override_that_is_over_before_it_began_leaves_nothing(tmp_path: Path, fault: str) -> None:
     async def scenario(plant: Plant) -> None:
@@ -679,16 +670,6 @@ def test_of_a_batch_that_failed_only_what_took_effect_ends(tmp_path: Path, on_fa
         await plant.turn(601.0)
         assert there(plant) == (0.25, 0.25)
         assert is_clean(plant)
-
-    play(tmp_path, scenario)
-
-
-def test_ruling_24_a_batch_of_joint_items_takes_no_end(tmp_path: Path) -> None:
-    async def scenario(plant: Plant) -> None:
-        params = {"items": {"joint_limits": {"max_velocity": {"values": [0.1] * 7}}}}
-        reply = await plant.call("r1", "ApplyConfig", params, valid_for_ms=MINUTE)
-        assert reply["error"]["kind"] == "unsupported_option"
-        assert "joint_limits takes no end" in reply["error"]["message"]
 
     play(tmp_path, scenario)
 
