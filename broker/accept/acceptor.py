@@ -115,10 +115,12 @@ class Acceptor:
                 self._propose(arrival, second)
         except BrokerError as error:
             self._refuse(arrival, error)
+            arrival.let_go()
         except Exception:
             self._ledger.counters.add("request_failed", arrival.topic.user)
             log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
             self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
+            arrival.let_go()
         store = self._ledger.store
         if store.batch is not self._batch:
             if store.settled:
@@ -141,6 +143,7 @@ class Acceptor:
         self._read(arrival)  # whatever is wrong with it: its id is wanted, if there is one
         self._replies.owe(arrival.topic.user)
         self._give(arrival, self._refusal(arrival, error))
+        arrival.let_go()
 
     def follow(self, settings: Settings) -> None:
         """Decide by these settings from now on."""

@@ -30,7 +30,7 @@ _GROUP_MEANS = tuple(name for name in GroupOptions.__struct_fields__ if name != 
 class Arrival(msgspec.Struct, eq=False):
     """What is known of a message so far; filled in the order of the checks.
 
-    What was wrong with it holds the frames that found it, and these hold it: only a collection of garbage frees both.
+    What was wrong with it holds the frames that found it, and these hold it, until it is `let_go`.
     """
 
     message: InboundMessage
@@ -83,6 +83,13 @@ class Arrival(msgspec.Struct, eq=False):
     def shown_id(self) -> str:
         """The id that a refusal names."""
         return self.id or self.told_id
+
+    def let_go(self) -> None:
+        """It is answered: let its bytes go with the last who needs them, without a collection of garbage."""
+        for error in (self.wrong, self.params_error):
+            if error is not None:  # the frames that raised it hold it, too
+                error.__traceback__ = error.__context__ = None
+        self.wrong = self.params_error = None
 
     def fingerprint(self) -> bytes:
         """What makes a repeat the same request: arm, method, params and what changes their meaning; else the bytes."""

@@ -88,7 +88,7 @@ class Plans:
             ledger, self.book, self.newest, around.sessions, around.settler.policing, around.may_write
         )
         self.answers.proposals = self.proposals
-        self.steering = Steering(ledger, self.book, around.may_steer, self.proposals.decide)
+        self.steering = Steering(ledger, self.book, around.may_steer, self.proposals)
         self.reversing = Reversing(ledger, around.settler, around.sessions, self.book, self.work)
         self.rollouts = Rollouts(ledger, around.sessions, self.book, self.reversing, self.timers, around.linked)
         self.steering.reverse, self.steering.resumed = self.reversing.begin, self.rollouts.resume

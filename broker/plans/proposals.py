@@ -81,22 +81,24 @@ class Proposals:
     # ------------------------------------------------------------------ a second person
 
     def decide(self, live: Live, order: SteerOrder, request: Request) -> None:
-        """Approve or reject a plan, for the sender of a request.
-
-        Raises:
-            BrokerError: not_permitted; revision_conflict: its time is over.
-        """
-        plan, now_us = live.plan, self._ledger.clock.now_us()
-        self._check_person(plan, request)
-        if plan.progress.due_us <= now_us:
-            text = f"params.plan: the time of plan {plan.n} was over at {format_time(plan.progress.due_us)}"
-            raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
+        """Approve or reject a plan, for the sender of a request that was checked."""
         said = f"{order.action} by {request.user}/{request.conn}"
         if order.action == Action.REJECT:
             self._book.move(live, Action.REJECT, request.author, said=said, reason=order.reason)
             return
-        self._begin_anew(live, request.user, now_us)
+        self._begin_anew(live, request.user, self._ledger.clock.now_us())
         self._book.move(live, Action.APPROVE, request.author, said=said, reason=order.reason)
+
+    def check(self, plan: Plan, request: Request) -> None:
+        """Refuse whoever is no second person to a plan, or comes too late.
+
+        Raises:
+            BrokerError: not_permitted; revision_conflict: its time is over.
+        """
+        self._check_person(plan, request)
+        if plan.progress.due_us <= self._ledger.clock.now_us():
+            text = f"params.plan: the time of plan {plan.n} was over at {format_time(plan.progress.due_us)}"
+            raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
 
     def _check_person(self, plan: Plan, request: Request) -> None:
         what = f"{request.user} may not approve or reject plan {plan.n}"

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from broker.plans.book import PlanBook
 from broker.plans.live import Live
+from broker.plans.proposals import Proposals
 from broker.record.ledger import Ledger
 from handlers.plans.plan import Plan
 from handlers.plans.states import Action, Cause, PlanState, allowed, moved
@@ -34,7 +35,7 @@ class Steering:
         ledger: what is written.
         book: the plans.
         may_steer: whether a user may steer what others do with an arm.
-        approve: approves or rejects a proposal for the sender of a request, or raises BrokerError.
+        proposals: approve or reject what waits for a second person.
     """
 
     def __init__(
@@ -42,9 +43,9 @@ class Steering:
         ledger: Ledger,
         book: PlanBook,
         may_steer: Callable[[str, str], bool],
-        approve: Callable[[Live, SteerOrder, Request], None],
+        proposals: Proposals,
     ) -> None:
-        self._ledger, self._book, self._may_steer, self._approve = ledger, book, may_steer, approve
+        self._ledger, self._book, self._may_steer, self._proposals = ledger, book, may_steer, proposals
         self.reverse: Reverse | None = None
         """Begins to take a plan back."""
         self.forgive: Callable[[Live], None] = lambda _: None
@@ -53,7 +54,7 @@ class Steering:
         """What is done when a plan goes on."""
 
     def carry_out(self, order: SteerOrder, request: Request) -> Answer:
-        """Do it, and the answer.
+        """Do it, unless it is a dry run, and the answer.
 
         Raises:
             BrokerError: unknown_plan, revision_conflict, not_permitted, unsupported_option.
@@ -62,22 +63,33 @@ class Steering:
         plan, action = live.plan, Action(order.action)
         self._check(plan, action, order)
         if action in (Action.APPROVE, Action.REJECT):
-            self._approve(live, order, request)
+            self._proposals.check(plan, request)
         else:
             self._check_right(plan, request)
-            if action is Action.REVERSE:
-                self._reverse(live, order, request)
-            else:
-                if action is Action.RESUME:
-                    self.forgive(live)
-                self._book.move(live, action, request.author, said=_said(action, request), reason=order.reason)
-                if action is Action.RESUME:
-                    self.resumed(live)
+        if action is Action.REVERSE:
+            self._check_reverse(live)
+        if request.envelope.dry_run:
+            return Answer({"plan": plan.n, "state": plan.state.value}, Stage.CHECKED)
+        self._do(live, action, order, request)
         self._ledger.audit(
             at=request.at_us, user=request.user, conn=request.conn, plan=plan.n, decision=action.value, id=request.id,
             reason=order.reason,
         )  # fmt: skip
         return Answer({"plan": plan.n, "state": plan.state.value}, Stage.STORED)
+
+    def _do(self, live: Live, action: Action, order: SteerOrder, request: Request) -> None:
+        if action in (Action.APPROVE, Action.REJECT):
+            self._proposals.decide(live, order, request)
+        elif action is Action.REVERSE:
+            if self.reverse is not None:
+                said = order.reason or _said(action, request)
+                self.reverse(live, action, request.author, said=said, reason=order.reason)
+        else:
+            if action is Action.RESUME:
+                self.forgive(live)
+            self._book.move(live, action, request.author, said=_said(action, request), reason=order.reason)
+            if action is Action.RESUME:
+                self.resumed(live)
 
     def _check(self, plan: Plan, action: Action, order: SteerOrder) -> None:
         """Refuse what a plan in its state does not take, and what is meant for another content."""
@@ -97,7 +109,8 @@ class Steering:
             text = f"user {request.user} may not steer plan {plan.n} of {plan.asked.user}: it has no right to write to"
             raise BrokerError("not_permitted", f"{text} {barred}. {NOTHING_CHANGED}")
 
-    def _reverse(self, live: Live, order: SteerOrder, request: Request) -> None:
+    def _check_reverse(self, live: Live) -> None:
+        """Refuse to take back what changes no item, never began, or ended too long ago."""
         plan, now_us = live.plan, self._ledger.clock.now_us()
         if not (live.rpc.item or live.rpc.name in ("ApplyConfig", "ApplyRecipe")):
             text = f"params.action: {live.rpc.name} changes no item, it cannot be taken back"
@@ -108,9 +121,6 @@ class Steering:
         if plan.state is PlanState.ENDED and now_us - plan.progress.ended_at_us > REVERSED_WITHIN_US:
             text = f"params.action: plan {plan.n} ended more than 7 days ago"
             raise BrokerError("revision_conflict", f"{text}. {NOTHING_CHANGED}")
-        if self.reverse is not None:
-            said = order.reason or _said(Action.REVERSE, request)
-            self.reverse(live, Action.REVERSE, request.author, said=said, reason=order.reason)
 
 
 def _said(action: Action, request: Request) -> str:

@@ -353,6 +353,19 @@ def test_a_group_proposal_that_is_rejected_is_not_permitted(tmp_path: Path) -> N
     proposing(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("action", ["approve", "reject", "abort"])
+def test_a_dry_run_of_a_decision_decides_nothing(tmp_path: Path, action: str) -> None:
+    async def scenario(plant: Plant) -> None:
+        await proposed(plant)
+        params = {"plan": 1, "action": action}
+        reply = await plant.call("@all", "SteerPlan", params, user="carol", dry_run=True)
+        assert (reply["ok"], reply["stage"], reply["result"]) == (True, "checked", {"plan": 1, "state": "proposed"})
+        assert (await told(plant, 1))["state"] == "proposed"
+        assert await reported(plant) == 0.2
+
+    proposing(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("arm", ["r12", "@cell-4"])
 def test_what_was_rejected_is_not_taken_back_and_stays_rejected(tmp_path: Path, arm: str) -> None:
     async def scenario(plant: Plant) -> None:

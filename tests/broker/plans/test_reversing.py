@@ -155,3 +155,19 @@ def test_ruling_31_taking_back_goes_on_after_a_restart(tmp_path: Path) -> None:
             assert {limit(plant, arm) for arm in arms} == {first}
 
     run(whole)
+
+
+def test_a_dry_run_of_steering_changes_nothing(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("@all", SET, twist(0.2))
+        before = await told(plant, 1)
+        reply = await plant.call("@all", "SteerPlan", {"plan": 1, "action": "reverse"}, dry_run=True)
+        assert (reply["ok"], reply["stage"]) == (True, "checked")
+        assert reply["result"] == {"plan": 1, "state": "ended"}
+        await plant.turn(2.0)
+        assert await told(plant, 1) == before
+        assert {limit(plant, arm) for arm in ARMS} == {0.2}
+        refused = await plant.call("@all", "SteerPlan", {"plan": 1, "action": "pause"}, dry_run=True)
+        assert refused["error"]["kind"] == "revision_conflict"
+
+    play(tmp_path, scenario, arms=ARMS)
