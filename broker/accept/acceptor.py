@@ -115,12 +115,10 @@ class Acceptor:
                 self._propose(arrival, second)
         except BrokerError as error:
             self._refuse(arrival, error)
-            arrival.let_go()
         except Exception:
             self._ledger.counters.add("request_failed", arrival.topic.user)
             log.exception("request_failed", arm=arrival.topic.arm, method=arrival.topic.method)
             self._refuse(arrival, BrokerError("internal", "the service failed on this request"))
-            arrival.let_go()
         store = self._ledger.store
         if store.batch is not self._batch:
             if store.settled:
@@ -321,6 +319,7 @@ class Acceptor:
         else:
             self._give(arrival, reply)
             self._note(arrival, decision="refused", kind=error.kind)
+        arrival.let_go()
 
     def _audit(self, arrival: Arrival, **entry: object) -> None:
         """Append what was decided on a request to the audit chain."""
