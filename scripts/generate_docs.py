@@ -156,14 +156,14 @@ def event_row(event: EventRow) -> tuple[str, ...]:
 def errors_page() -> str:
     """The page of errors, warnings and events."""
     head = ("kind", "code", "sub code", "retry", "what happened", "what to do")
-    warnings = ((code(name), text) for name, text in WARNINGS.items())
+    warnings = ((code(name), *words) for name, words in WARNINGS.items())
     retries = ((code(retry), text) for retry, text in RETRIES.items())
     parts = (
         f"# Errors, warnings, events\n\n{NOTE}\n",
         f"## Errors\n\n{ERRORS_INTRO}",
         table(head, (error_row(kind, row) for kind, row in ERRORS.items())),
         f"### Retry\n\n{table(('retry', 'meaning'), retries)}",
-        f"## Warnings\n\n{table(('name', 'meaning'), warnings)}",
+        f"## Warnings\n\n{table(('name', 'meaning', 'what to do'), warnings)}",
         "## Events\n\nTopics below `<root>/v1/`. The number is Kinova's; events of our own have none.\n",
         table(("event", "topic", "number"), map(event_row, EVENTS.values())),
     )

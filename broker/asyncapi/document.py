@@ -16,16 +16,19 @@ from broker.asyncapi.documents import (
 from broker.asyncapi.envelopes import error_schemas, event_schema, reply_schema, request_schema
 from broker.asyncapi.examples import EXAMPLES
 from broker.asyncapi.messages import Catalogue
-from broker.asyncapi.plain_methods import PARAMS, RESULTS
-from broker.asyncapi.shapes import COMPONENTS, Schema, ref
+from broker.asyncapi.plain_methods import OF_ROWS, PARAMS, RESULTS
+from broker.asyncapi.shapes import COMPONENTS, Schema, either, ref
 from broker.publish.contents import NAMES
 from broker.topics import Topics
+from handlers.rpc.row import Address
 from handlers.rpc_table import RPC_TABLE
 from schema.arms import FLEET
 from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, AdminEvent, EventClass, event_topic
 
 VERSION = "3.0.0"
 DRAFT = "http://json-schema.org/draft-07/schema#"
+ROWS = "Rows"
+"""What a method that was sent to a group answers, by arms."""
 MAPPING_MESSAGE = "Mapping"
 """Stands for the messages of methods whose params or result are a plain mapping, where these would take too much."""
 RECEIVED = ("deviceBirth", "deviceDeath", "deviceAck", "deviceReport")
@@ -47,9 +50,10 @@ class _Described:
         self.results: dict[str, Schema] = {}
         for name, row in RPC_TABLE.items():
             self.params[name] = PARAMS[name] if row.request is None else catalogue.of(row.request)
-            self.results[name] = RESULTS[name] if row.reply is None else catalogue.of(row.reply)
+            result = RESULTS[name] if row.reply is None else catalogue.of(row.reply)
+            self.results[name] = either(result, ref(ROWS)) if _of_rows(name) else result
         own = {"Request": request_schema(), "Reply": reply_schema(), **error_schemas()}
-        own |= {"Event": event_schema(catalogue), "Items": items_schema(catalogue)}
+        own |= {"Event": event_schema(catalogue), "Items": items_schema(catalogue), ROWS: OF_ROWS}
         self.states = state_schemas(catalogue)
         self.schemas: dict[str, Schema] = {**own, **dict(sorted(catalogue.schemas.items()))}
 
@@ -203,7 +207,15 @@ def _requests(*, full: bool) -> tuple[dict[str, Any], dict[str, str]]:
 def _replies() -> tuple[dict[str, Any], dict[str, str]]:
     """The messages of replies, one for each kind of result, and which of them each method has."""
     names = {name: name if row.reply is None else row.reply.__name__ for name, row in RPC_TABLE.items()}
-    return {names[name]: {"payload": reply_to(name)} for name in RPC_TABLE}, names
+    messages: dict[str, Any] = {}
+    for name in sorted(RPC_TABLE, key=_of_rows):
+        messages[names[name]] = {"payload": reply_to(name)}
+    return messages, names
+
+
+def _of_rows(method: str) -> bool:
+    """Whether a method may answer with rows; of those with the same kind of result one that does stands for all."""
+    return Address.ROWS in RPC_TABLE[method].address
 
 
 def _operation(request: str, reply: str) -> dict[str, Any]:
@@ -262,7 +274,8 @@ def without_mappings(document: dict[str, Any]) -> dict[str, Any]:
         place, kept = f"#/channels/{channel}/messages/", {}
         for name, message in channels[channel]["messages"].items():
             envelope, own = message["payload"]["allOf"]
-            if "$ref" in own["properties"][part]:
+            schema = own["properties"][part]
+            if "$ref" in schema.get("anyOf", (schema,))[0]:
                 kept[name] = message
             else:
                 kept[MAPPING_MESSAGE] = {"payload": envelope}

@@ -76,6 +76,15 @@ _PLAN_FIELDS: dict[str, Schema] = {
 _SUMMARY = record(_PLAN_FIELDS)
 _PLAN = record({**_PLAN_FIELDS, "params": MAPPING}, ("plan", "kind", "state", "counts", "rows", "more"))
 
+OF_ROWS = record(
+    {
+        "plan": whole(1), "state": TEXT, "outcome": TEXT, "counts": mapped(whole()), "rows": listed(MAPPING),
+        "more": FLAG,
+    },
+    ("counts",),
+)  # fmt: skip
+"""Of each method that is done with each arm of a group, where it was sent to one."""
+
 _DIFF = record(
     {
         "same": FLAG, "count": whole(), "differences": listed(MAPPING), "only_from": listed(TEXT),

@@ -17,14 +17,11 @@ from handlers.rpc_table import RPC_TABLE
 from schema.events import FLEET_CLASSES
 from tests.journey.client import Client, Received
 from tests.journey.conftest import ClientMaker
+from tests.journey.generated import DOCUMENT, ROOT, Generated, checked, found
 from tests.journey.running import RunningService
-from tests.links import PATIENCE_S, peer
+from tests.links import peer
 
 pytestmark = pytest.mark.mqtt
-ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT: dict[str, Any] = json.loads((ROOT / "docs/asyncapi.json").read_text())
-WRITTEN_FOR = "armbroker/v1/"
-"""Where the topics of the committed document begin; those of another root begin elsewhere."""
 METHODS = [name for name, operation in DOCUMENT["operations"].items() if "reply" in operation]
 WITHOUT = {
     "GetSkeleton": "unknown_method",
@@ -35,19 +32,6 @@ WITHOUT = {
     "SteerPlan": "unknown_plan",
 }
 """Methods that a fresh arm, or a service without plans, refuses, and how."""
-
-
-def found(ref: str) -> Any:
-    """What a reference of the document points to."""
-    part: Any = DOCUMENT
-    for step in ref.removeprefix("#/").split("/"):
-        part = part[step]
-    return part
-
-
-def checked(payload_schema: dict[str, Any], payload: Any) -> None:
-    """Compare a payload with a schema of the document."""
-    Draft7Validator({**payload_schema, "components": DOCUMENT["components"]}).validate(payload)
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -140,52 +124,11 @@ async def test_what_is_published_of_the_fleet_is_as_its_channel_says(
     assert seen >= {"recipeEvent", "planEvent", "stateFleet", "statePlan", "metaGroups"}
 
 
-class Generated:
-    """A client made from the document alone: one coroutine a method, by the name of its operation."""
-
-    def __init__(self, publish: Callable[[str, bytes], Any], replies: Any, root: str, **levels: str) -> None:
-        self._publish, self._replies, self._root, self._levels = publish, replies, root, levels
-        self._number = 0
-
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        operation = DOCUMENT["operations"].get(method)
-        if operation is None or "reply" not in operation:
-            raise AttributeError(method)
-
-        async def call(**params: Any) -> Any:
-            self._number += 1
-            name = f"gen-{self._number}"
-            request = {"id": name, "params": params}
-            (message,) = operation["messages"]
-            checked(found(message["$ref"])["payload"], request)
-            address = found(operation["channel"]["$ref"])["address"]
-            await self._publish(self._filled(address, method=method), json.dumps(request).encode())
-            wanted = self._filled(found(operation["reply"]["channel"]["$ref"])["address"], leaf=name)
-            async with asyncio.timeout(PATIENCE_S):
-                async for answer in self._replies:
-                    if str(answer.topic) == wanted:
-                        reply = json.loads(answer.payload)
-                        checked(found(operation["reply"]["messages"][0]["$ref"])["payload"], reply)
-                        return reply
-            return None
-
-        return call
-
-    def _filled(self, address: str, **more: str) -> str:
-        """An address with its parameters filled in."""
-        filled = re.sub(r"\{(\w+)\}", lambda level: (self._levels | more)[level[1]], address)
-        return filled.replace(WRITTEN_FOR, self._root)
-
-
 async def test_a_client_made_from_the_document_alone_sets_and_gets(service: RunningService, arm: str) -> None:
-    here = f"{service.root}/"
     async with peer(service.port, "gen-1", user=None) as connection:
-        own = re.sub(r"\{\w+\}", "+", DOCUMENT["channels"]["reply"]["address"]).replace(WRITTEN_FOR, here)
-        await connection.subscribe(own, qos=1)
-        client = Generated(
-            lambda topic, payload: connection.publish(topic, payload, qos=1), aiter(connection.messages),
-            here, user="gen", conn="gen-1", arm=arm,
-        )  # fmt: skip
+        messages = aiter(connection.messages)
+        client = Generated(connection, messages, f"{service.root}/", user="gen", conn="gen-1", arm=arm)
+        await client.follow("reply")
         done = await client.SetTwistLinearSoftLimit(control_mode="CARTESIAN_JOYSTICK", twist_linear_soft_limit=0.125)
         assert (done["ok"], done["stage"]) == (True, "applied")
         read = await client.GetKinematicSoftLimits(control_mode="CARTESIAN_JOYSTICK")

@@ -21,5 +21,5 @@ def test_the_table_holds_the_names_of_the_protocol() -> None:
 
 
 def test_every_warning_has_words() -> None:
-    assert all(text.endswith(".") for text in WARNINGS.values())
-    assert len(set(WARNINGS.values())) == len(WARNINGS)
+    assert all(text.endswith(".") for words in WARNINGS.values() for text in words)
+    assert len(set(WARNINGS.values())) == len({words.meaning for words in WARNINGS.values()}) == len(WARNINGS)
