@@ -1,11 +1,19 @@
 """What is to be in force on an arm, told from its events alone: no code of the service."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+_NUMBERS: dict[str, Callable[[Any], float]] = {
+    "TWIST_LINEAR_SOFT_LIMIT_CHANGED": float,
+    "PAYLOAD_CONFIGURATION_CHANGED": lambda payload: float(payload.get("payload_mass", 0.0)),
+}
+"""Events that are looked at, and the number of their values."""
+NO_MODE = ""
+"""In the place of the mode of a payload."""
 
 
 class Checker:
-    """What is to be in force, told from the events of an arm in the order of their `seq`.
+    """What is to be in force, told from the events of an arm in the order of their `seq`: by mode, also of its payload.
 
     Those of a batch come with its end, and may come after those of newer changes: changes of a mode took effect in the
     order of their revisions.
@@ -16,6 +24,8 @@ class Checker:
         self.live: dict[str, dict[int, float]] = {mode: {} for mode in modes}
         self.touched: set[str] = set()
         """Modes that another writer changed while no override was live."""
+        self.foreign: set[str] = set()
+        """Modes that another writer changed, at any time."""
         self.ended = 0
         self.twice: list[tuple[str, int]] = []
         """Overrides whose end was told of a mode more than once."""
@@ -28,13 +38,17 @@ class Checker:
         """One event."""
         if event["event"] == "OVERRIDE_ENDED":
             self._end(event)
-        elif event["event"] == "TWIST_LINEAR_SOFT_LIMIT_CHANGED":
+        elif event["event"] in _NUMBERS:
             self._change(event)
 
     def _change(self, event: dict[str, Any]) -> None:
         change, cause, rev = event["change"], event["cause"], event["rev"]
-        mode, before, after = change["slot"], change["before"], change["after"]
+        number = _NUMBERS[event["event"]]
+        mode, before, after = change.get("slot", NO_MODE), number(change["before"]), number(change["after"])
+        if mode not in self.live:
+            return
         if cause == "foreign":
+            self.foreign.add(mode)
             if not self.live[mode]:
                 self.touched.add(mode)
         elif cause == "returned" or (cause == "unchanged" and self.live[mode]):
@@ -58,6 +72,8 @@ class Checker:
         self.ended += 1
         for path in event["details"]["paths"]:
             mode, rev = path.partition("/")[2], event["rev"]
+            if mode not in self.live:
+                continue
             if (mode, rev) in self._over:
                 self.twice.append((mode, rev))
             self._over[mode, rev] = event["cause"]

@@ -1,30 +1,41 @@
-"""Ends of overrides and batches under kills of the service, of the MQTT server, and arms that go away.
+"""Ends of overrides and batches under kills of the service, of the MQTT server, locks, and arms that go away.
 
-No value stays looser than its ground after the end of an override, once the arm can be reached: judged by the events
-and by the journal of the arms, with rules of its own.
+No value stays looser than its ground after the end of an override, once the arm can be reached, though somebody may
+hold it; once nobody does a payload is what is in force, and what an override gave went back in one revision: judged by
+the events, the history and the journal of the arms, with rules of its own.
 """
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.campaigns.places import folders
-from tests.campaigns.stage import ITEM, METHOD, MODES, PATIENCE_S, REST_S, Stage
+from tests.campaigns.stage import ITEM, LOAD, LOAD_METHOD, MASS, METHOD, MODES, PATIENCE_S, REST_S, Stage
 from tests.campaigns.together import HARMS
-from tests.grounds import Checker
+from tests.grounds import NO_MODE, Checker
 
 TOGETHER = 12
 """So many harms meet one stage, then everything is judged."""
 SOME_S = (0.2, 1.6)
 VALUES = tuple(round(0.05 * number, 2) for number in range(1, 10))
-FIRST = 0.5
+MASSES = (0.5, 1.0, 1.5, 2.0)
+FIRST, FIRST_MASS = 0.5, 0.0
 """What a fresh arm has."""
+HELD_S = (1.0, 4.0)
+OF_LOCKS = ("ARM_HELD", "ARM_RELEASED")
+"""Events that no document of the configuration tells of."""
+HOLDER = 0
+"""Who holds all arms at the end."""
 ENDS_MS = (1_000, 1_500, 2_500, 4_000)
 FAULTS = ("delay", "lose_answer", "offline", "offline")
 SLACK = 1e-3
+WHOLE = "control_configuration"
+TOOK_EFFECT = ("applied", "rounded", "clamped", "unchanged")
 RETRIES_S = REST_S + 60.0
 """A return that an arm refused is tried again after a minute."""
 
@@ -49,14 +60,27 @@ def _next(person: Person, dice: random.Random, arms: list[str]) -> Asked:
     arm, (mode, other) = dice.choice(arms), dice.sample(sorted(MODES), 2)
     ends: Document = {"valid_for_ms": dice.choice(ENDS_MS)} if dice.random() < 0.75 else {}
     kind = dice.random()
-    if kind < 0.6:
+    if kind < 0.4:
         method, fields = METHOD, {"params": {"control_mode": mode, ITEM: dice.choice(VALUES)}, **ends}
-    elif kind < 0.9:
-        items = {ITEM: {mode: dice.choice(VALUES), other: dice.choice(VALUES)}}
+    elif kind < 0.45:
+        method, fields = LOAD_METHOD, {"params": {MASS: dice.choice(MASSES)}, **ends}
+    elif kind < 0.85:
+        items: Document = {ITEM: {mode: dice.choice(VALUES), other: dice.choice(VALUES)}}
+        if dice.random() < 0.6:
+            items[LOAD] = {MASS: dice.choice(MASSES)}
         method, fields = "ApplyConfig", {"params": {"items": items}, **ends}
-    else:
+    elif kind < 0.93:
         method, fields = "EndOverride", {"params": {"all": True, "keep": dice.random() < 0.3}}
+    elif kind < 0.97:
+        method, fields = "HoldArm", {"params": {"reason": "work", "until": _later(dice.uniform(*HELD_S))}}
+    else:
+        method, fields = "ReleaseArm", {"params": {}}
     return Asked(f"{person.user}/{person.conn}/{person.new_id()}", arm, method, fields, [])
+
+
+def _later(seconds: float) -> str:
+    """So many seconds from now."""
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
 
 
 async def _work(stage: Stage, person: Person, dice: random.Random, over: asyncio.Event, figures: Figures) -> None:
@@ -78,43 +102,96 @@ async def _events(stage: Stage, arm: str) -> list[Document]:
             return found
 
 
-async def _until_over(stage: Stage) -> None:
-    """Wait until no override is live or owes its return, as the documents tell."""
+async def _until(stage: Stage, wanted: Callable[[Document], bool]) -> None:
+    """Wait until the configuration of every arm is as wanted, as its documents tell."""
     async with asyncio.timeout(RETRIES_S), stage.serving():
         for arm in stage.arms:
             while True:
-                await stage.rest()
-                config = [told for told in stage.monitor.told if told.topic == f"state/{arm}/config"][-1]
-                if not config.document.get("overrides"):
+                told = [event["seq"] for event in await _events(stage, arm) if event["event"] not in OF_LOCKS]
+                config = [told for told in stage.monitor.told if told.topic == f"state/{arm}/config"][-1].document
+                if config["seq"] >= max(told, default=0) and wanted(config):
                     break
                 await asyncio.sleep(0.2)
 
 
-async def _judge(stage: Stage, figures: Figures) -> None:
+def _is_tight(config: Document) -> bool:
+    """Whether no override is live, and none that is over owes more than what loosens or has no order."""
+    return all(
+        one["state"] not in ("live", "covered") and one["direction"] != "loosening"
+        for one in config.get("overrides", ())
+    )
+
+
+def _is_over(config: Document) -> bool:
+    """Whether no override is live or owes its return, and nothing waits."""
+    return not config.get("overrides") and not config["pending"]
+
+
+async def _judge(stage: Stage, figures: Figures, *, held: bool) -> None:
     """Compare what the arms took last with what the events say is to be there."""
     last = {}
     for taken in stage.taken():
         last[taken.place] = taken.number
     for arm in stage.arms:
-        checker = Checker(MODES)
+        checker = Checker((*MODES, NO_MODE))
         events = await _events(stage, arm)
-        figures.expect(
-            [event["seq"] for event in events] == list(range(1, len(events) + 1)), f"{arm}: a seq is missing"
-        )
         for event in events:
             checker.take(event)
-        figures.expect(not checker.twice, f"{arm}: ends that were told twice: {checker.twice}")
-        figures.count("overrides ended", checker.ended)
         for mode in MODES:
             bound, has = checker.in_force(mode), last.get((arm, mode), FIRST)
-            figures.expect(not checker.live[mode], f"{arm} {mode}: the end of {checker.live[mode]} was never told")
             if bound is not None:
-                figures.expect(has <= bound * (1.0 + SLACK), f"{arm} {mode}: it has {has}, the ground is {bound}")
-                figures.count("values judged")
+                where = f"{arm} {mode}{', held' if held else ''}"
+                figures.expect(has <= bound * (1.0 + SLACK), f"{where}: it has {has}, the ground is {bound}")
+                figures.count("values judged under a lock" if held else "values judged")
+        if not held:
+            _judge_all(arm, events, checker, last.get((arm, LOAD), FIRST_MASS), figures)
+            await _judge_returns(stage, arm, events, figures)
+
+
+def _judge_all(arm: str, events: list[Document], checker: Checker, mass: float, figures: Figures) -> None:
+    """Nothing keeps anything from its end any more."""
+    figures.expect([event["seq"] for event in events] == list(range(1, len(events) + 1)), f"{arm}: a seq is missing")
+    figures.expect(not checker.twice, f"{arm}: ends that were told twice: {checker.twice}")
+    figures.count("overrides ended", checker.ended)
+    for mode, live in checker.live.items():
+        figures.expect(not live, f"{arm} {mode or LOAD}: the end of {live} was never told")
+    bound = checker.in_force(NO_MODE)
+    if bound is not None and NO_MODE not in checker.foreign:
+        figures.expect(abs(mass - bound) <= SLACK, f"{arm}: its payload is {mass}, the ground is {bound}")
+        figures.count("payloads judged")
+
+
+async def _judge_returns(stage: Stage, arm: str, events: list[Document], figures: Figures) -> None:
+    """What an override gave goes back in one revision, but for what failed, or took effect after the end only."""
+    ends = Counter(event["rev"] for event in events if event["event"] == "OVERRIDE_ENDED")
+    found: dict[int, list[Document]] = {}
+    below: Document = {}
+    while True:
+        page = (await stage.monitor.call(arm, "GetHistory", {"limit": 100, **below}))["result"]
+        for entry in page["changes"]:
+            if "returned_from" in entry:
+                found.setdefault(entry["returned_from"], []).append(entry)
+        if not page["more"]:
+            break
+        below = {"before_rev": min(entry["rev"] for entry in page["changes"])}
+    for rev, entries in found.items():
+        failed = sum(entry["outcome"] not in TOOK_EFFECT for entry in entries)
+        several = [entry["rev"] for entry in entries]
+        figures.expect(len(entries) <= ends[rev] + failed, f"{arm}: revision {rev} went back in {several}")
+        figures.count("returns", len(entries))
+        figures.count("returns of several values", sum(entry["item"] == WHOLE for entry in entries))
+
+
+async def _take(holder: Person, arm: str) -> None:
+    """Hold an arm as soon as nobody else does."""
+    async with asyncio.timeout(REST_S):
+        while not (await holder.call(arm, "HoldArm", {"reason": "judged"}))["ok"]:  # noqa: ASYNC110 - asked from outside
+            await asyncio.sleep(0.2)
 
 
 async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Figures) -> None:
     stage = Stage(folder, seed, defect=defect)
+    stage.weighs = True
     async with stage.open():
         stage.start()
         await stage.online(1)
@@ -129,10 +206,16 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
                 figures.count(harm.__name__.strip("_").replace("_", " "))
                 figures.trials += 1
             over.set()
+        holder = stage.users[HOLDER]
         for arm in stage.arms:
             await stage.monitor.call(arm, "SimFault", {"fault": "none"})
-        await _until_over(stage)
-        await _judge(stage, figures)
+            await _take(holder, arm)
+        await _until(stage, _is_tight)
+        await _judge(stage, figures, held=True)
+        for arm in stage.arms:
+            await holder.call(arm, "ReleaseArm", {})
+        await _until(stage, _is_over)
+        await _judge(stage, figures, held=False)
         figures.expect(await stage.process.stop() == 0, "the service did not end cleanly")
 
 

@@ -30,6 +30,7 @@ MODES = {
 }  # fmt: skip
 ITEM = "twist_linear_soft_limit"
 METHOD = "SetTwistLinearSoftLimit"
+LOAD, LOAD_METHOD, MASS = "payload_information", "SetPayloadInformation", "payload_mass"
 VALUES = [round(0.02 * 1.0008**number, 7) for number in range(3900)]
 """Numbers that differ by more than what counts as the same, all below the hard limit."""
 TOO_FAST = 0.9
@@ -80,6 +81,8 @@ class Stage:
         ]
         self.monitor = Person(self.server.port, self.process.root, "eye", filters=("evt/#", "state/#", "svc/+"))
         self.asked: dict[str, Asked] = {}
+        self.weighs = False
+        """Whether payloads count among what was taken, each in the place of its item."""
         self.exit_code: int | None = None
         self._values: dict[Place, list[float]] = {
             (arm, mode): self.dice.sample(VALUES, len(VALUES)) for arm in self.arms for mode in MODES
@@ -221,6 +224,10 @@ class Stage:
             return
         for line in journal.read_bytes().rpartition(b"\n")[0].splitlines():
             entry = _DECODER.decode(line)
-            if entry.key == ITEM and entry.pair is not None and entry.refusal is None and entry.serial in names:
+            if entry.pair is None or entry.refusal is not None or entry.serial not in names:
+                continue
+            if entry.key == ITEM:
                 place = (names[entry.serial], modes[entry.mode])
                 yield entry.serial, Taken(place, entry.value[ITEM], entry.pair)
+            elif entry.key == LOAD and self.weighs:
+                yield entry.serial, Taken((names[entry.serial], LOAD), entry.value.get(MASS, 0.0), entry.pair)
