@@ -180,7 +180,8 @@ class Endings:
         """A slot of a batch does not become what was asked: an earlier wish counts again, or what is reported."""
         state, slot, returns = session.state, step.slot, self._overriding.returns
         step.error = error
-        stays = job.back and (outcome != HELD or returns.insists(session, slot))
+        discarded = outcome == HELD or job.cause == DISCARDED
+        stays = job.back and (not discarded or returns.insists(session, slot))
         if slot in state.reported and job.rev and state.desired_rev.get(slot) == job.rev and not stays:
             earlier, wish, setter = _wish_before(session, job, slot)
             state.desired[slot], state.desired_by[slot] = wish, setter

@@ -5,17 +5,20 @@ Schedules of changes, ends, faults, locks, other writers and restarts from seeds
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker.settle.overrides.returns import Returns
 from schema.arms import Authority
-from tests.grounds import Checker
+from tests.grounds import NO_MODE, Checker
 from tests.virtual_plant import START_US, Plant, run
 
 ITEM, SET = "twist_linear_soft_limit", "SetTwistLinearSoftLimit"
 MODES = {"CARTESIAN_JOYSTICK": 2, "CARTESIAN_TRAJECTORY": 5}
+LOAD, MASSES = "payload_information", (0.5, 1.0, 2.0)
 VALUES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+ENDS_MS = (2_000, 30_000, 400_000)
 FAULTS = ("offline", "refuse", "moving", "clamp", "lose_answer", "none", "none", "none")
 USERS = ("alice", "bob")
 STEPS = 14
@@ -27,7 +30,7 @@ class Schedule:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311 - a schedule
-        self.checker = Checker(MODES)
+        self.checker = Checker((*MODES, NO_MODE))
         self.seq = 0
         self.looser: list[str] = []
 
@@ -36,11 +39,18 @@ class Schedule:
         dice = self.dice
         mode, number, user = dice.choice(list(MODES)), dice.choice(VALUES), dice.choice(USERS)
         params = {"control_mode": mode, ITEM: number}
-        match dice.randrange(9):
-            case 0 | 1 | 2:
-                plant.send("r1", SET, params, user=user, valid_for_ms=dice.choice((2_000, 30_000, 400_000)))
+        items = {ITEM: {one: dice.choice(VALUES) for one in MODES}, LOAD: {"payload_mass": dice.choice(MASSES)}}
+        ends: dict[str, Any] = {"valid_for_ms": dice.choice(ENDS_MS)}
+        match dice.randrange(12):
+            case 0 | 1:
+                plant.send("r1", SET, params, user=user, **ends)
+            case 2 | 9 | 10:
+                plant.send("r1", "ApplyConfig", {"items": items}, user=user, **ends)
             case 3:
                 plant.send("r1", SET, params, user=user)
+            case 11:
+                items.pop(dice.choice((ITEM, LOAD)))
+                plant.send("r1", "ApplyConfig", {"items": items}, user=user, **dice.choice((ends, {})))
             case 4:
                 plant.send("r1", "EndOverride", {"all": True, "keep": dice.random() < 0.3}, user=user)
             case 5:
@@ -65,6 +75,7 @@ class Schedule:
         await self.take(plant)
         state = plant.session().state
         assert (state.online, state.authority) == (True, Authority.CONTROL)
+        assert state.unsettled == len(plant.session().parked)
         for mode, number in MODES.items():
             bound, reported = self.checker.in_force(mode), state.reported[ITEM, number]
             value: float = reported.twist_linear_soft_limit  # type: ignore[attr-defined]

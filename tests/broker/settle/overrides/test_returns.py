@@ -8,6 +8,7 @@ import pytest
 from schema.arms import Slot
 from schema.messages import Message
 from tests.broker.settle.overrides.test_overriding import MINUTE, is_clean, limit, overrides, payload, states
+from tests.broker.test_groups import follow
 from tests.virtual_plant import START_US, Plant, play
 
 TWIST, TURN, LOAD = "twist_linear_soft_limit", "twist_angular_soft_limit", "payload_information"
@@ -623,3 +624,75 @@ def test_an_end_while_the_service_is_down_returns_as_one_at_the_start(tmp_path: 
 
     play(tmp_path, first)
     play(tmp_path, late, start_us=START_US + 700_000_000)
+
+
+def test_ruling_28_of_a_return_that_waits_when_its_arm_is_removed_what_tightens_is_owed_on(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await prepare(plant)
+        await plant.fault("r1", "offline", for_ms=720_000)
+        await plant.turn(610.0)
+        assert states(plant) == [(3, "loosening", "returning")]
+        await follow(plant, r2=[])
+        await plant.turn(100.0)
+        assert told(plant, 4) == [("CHANGE_NOT_APPLIED", "discarded")]
+        await follow(plant, r1=[], r2=[])
+        await plant.turn(120.0)
+        assert has(plant) == wants(plant) == GROUND | {TURN: 10.0, LOAD: 2.0}
+        assert told(plant, 5) == RETURNED[:1]
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_another_arm_that_is_confirmed_is_led_back_to_nothing(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await prepare(plant)
+        await plant.fault("r1", "swap_serial")
+        await plant.turn(700.0)
+        assert pending(plant)
+        assert (await plant.call("r1", "ConfirmArm", {}))["ok"]
+        await plant.turn(60.0)
+        assert pending(plant) == []
+        assert [event for event in plant.events() if event["cause"] == "returned"] == []
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_two_overrides_that_end_while_the_arm_is_away_lead_to_the_ground(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await prepare(plant, 20 * MINUTE)
+        above = {TWIST: {JOYSTICK: 0.45}, TURN: {JOYSTICK: 5.0}}
+        assert (await plant.call("r1", "ApplyConfig", {"items": above}, valid_for_ms=10 * MINUTE))["rev"] == 4
+        await plant.fault("r1", "offline")
+        await plant.turn(601.0)
+        assert [sorted(one["items"]) for one in pending(plant)] == [[TURN_PATH, TWIST_PATH]]
+        await plant.turn(600.0)
+        assert [sorted(one.get("items", [one["item"]])) for one in pending(plant)] == [[TURN_PATH, TWIST_PATH], [LOAD]]
+        assert [(rev, state) for rev, _, state in states(plant)] == [(3, "returning"), (4, "returning")]
+        await plant.fault("r1", "none")
+        await plant.turn(60.0)
+        assert (has(plant), wants(plant)) == (GROUND, GROUND)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_a_lock_and_two_ends_lead_to_the_ground_when_it_is_released(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await prepare(plant, 20 * MINUTE)
+        above = {TWIST: {JOYSTICK: 0.1}, TURN: {JOYSTICK: 5.0}}
+        assert (await plant.call("r1", "ApplyConfig", {"items": above}, valid_for_ms=10 * MINUTE))["rev"] == 4
+        await plant.call("r1", "HoldArm", {"reason": "work"}, user="bob")
+        await plant.turn(1_201.0)
+        assert has(plant) == {TWIST: 0.1, TURN: 5.0, LOAD: 2.0}
+        await plant.call("r1", "ReleaseArm", {}, user="bob")
+        await plant.turn(1.0)
+        assert (has(plant), wants(plant)) == (GROUND, GROUND)
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
