@@ -216,7 +216,7 @@ class ArmSession:
         if job in self.parked:
             self.parked.remove(job)
             self.state.parked.pop(job.rev, None)
-        elif self.busy_with is not job:
+        elif not (self.running and self.jobs[0] is job):
             self.jobs.remove(job)
 
     def has_begun(self, job: ChangeJob) -> bool:

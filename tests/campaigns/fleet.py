@@ -196,7 +196,7 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
         stage.start()
         await stage.online(1)
         over = asyncio.Event()
-        async with asyncio.TaskGroup() as tasks:
+        async with stage.serving(), asyncio.TaskGroup() as tasks:
             for person in stage.users:
                 tasks.create_task(_work(stage, person, dice_of(stage.dice.random()), over, figures))
             for _ in range(harms):

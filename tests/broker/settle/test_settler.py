@@ -231,3 +231,20 @@ def test_an_arm_that_was_away_is_read_back_as_soon_as_its_link_is_up(tmp_path: P
         assert 20.0 <= plant.loop.time() - begun < 20.5
 
     play(tmp_path, scenario)
+
+
+def test_what_expires_while_nobody_knows_who_serves_leaves_the_queue_by_itself(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        sure = plant.service._presence._sure
+        await plant.fault("r1", "delay", delay_ms=1_000)
+        first, second = plant.send("r1", SET, value(0.2)), plant.send("r1", SET, value(0.1), ttl_ms=4_000)
+        await plant.turn(1.0)
+        sure.clear()
+        assert (await plant.reply(first))["ok"]
+        await plant.turn(5.0)
+        sure.set()
+        assert (await plant.reply(second))["error"]["kind"] == "expired"
+        assert (await plant.call("r1", SET, value(0.3)))["ok"]
+        assert not plant.session().jobs
+
+    play(tmp_path, scenario)
