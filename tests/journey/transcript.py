@@ -25,7 +25,7 @@ from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import ROOT, Mosquitto, make_plant
 
 PROMPT, FENCE, CONSOLE = "$ ", "```", "```console"
-COMMAND_S, DOCUMENT_S, PAUSE_S = 30.0, 5.0, 0.2
+COMMAND_S, DOCUMENT_S, PAUSE_S = 120.0, 30.0, 0.2
 LOOKING = ("/v1/state/", " Get", " Explain")
 """A command with one of these in it looks at what follows a change a little later, and may look again."""
 VOLATILE = (

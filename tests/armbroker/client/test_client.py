@@ -130,7 +130,7 @@ async def test_without_a_reply_the_same_request_is_sent_again(mosquitto: Mosquit
         return asked.reply() if len(service.asked) > 1 else None
 
     async with responding(mosquitto.port, second_time) as service, a_client(mosquitto) as client:
-        reply = await client.call("r12", "SetGravityVector", {}, timeout=1.5)
+        reply = await client.call("r12", "SetGravityVector", {}, timeout=4.5)
     assert reply["ok"]
     assert len(service.asked) == 2
     assert service.asked[0]._replace(expiry_s=0) == service.asked[1]._replace(expiry_s=0)
@@ -140,8 +140,8 @@ async def test_at_the_deadline_it_says_what_is_unknown(mosquitto: Mosquitto) -> 
     async with responding(mosquitto.port, lambda _: None) as service, a_client(mosquitto) as client:
         begun = time.monotonic()
         with pytest.raises(NoReplyError, match="unknown; ask again with id 'mine'") as caught:
-            await client.call("r12", "SetGravityVector", {}, timeout=0.6, id="mine")
-        assert 0.6 <= time.monotonic() - begun < 2
+            await client.call("r12", "SetGravityVector", {}, timeout=2.4, id="mine")
+        assert time.monotonic() - begun >= 2.4
     assert caught.value.id == "mine"
     assert caught.value.sent == 3
     assert len(service.asked) == 3

@@ -94,7 +94,7 @@ async def test_properties_come_in(link: MqttLink, mosquitto: Mosquitto, name: st
         b"\x01\x00",
     )
     assert full.expiry_s is not None
-    assert 58 <= full.expiry_s <= 60
+    assert 0 < full.expiry_s <= 60
     assert (bare.topic, bare.payload, bare.content_type, bare.response_topic) == (f"{name}/in", b"2", "", "")
     assert (bare.correlation, bare.expiry_s) == (b"", None)
     assert began_s <= full.received_s <= bare.received_s <= asyncio.get_running_loop().time()
