@@ -1,19 +1,25 @@
 """How a change lives: the table of moves against the code that makes them, and what happens when they are made."""
 
 import ast
+import asyncio
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker.arms.jobs import ChangeJob
 from broker.life import FIRST, MOVES, QUEUED, SENT, WAITING, Origin, State
 from schema.arms import Verb
+from schema.enums import ControlMode
 from schema.envelope import Author
 from schema.items import ITEMS
+from schema.messages import TwistLinearSoftLimit
 from tests.moves import NAMES, Watched
+from tests.virtual_plant import Plant, run
 
 ROOT = Path(__file__).parents[2]
+MODE = ControlMode.CARTESIAN_JOYSTICK
 SITES = {
     ("broker/record/ledger.py", "mark_writing"): ["number"],
     ("broker/settle/batches/batches.py", "begin"): ["number"],
@@ -138,3 +144,74 @@ def test_no_change_begins_in_the_middle(state: State, watched_moves: Watched) ->
             method="", reason="", state=state,
         )  # fmt: skip
     watched_moves.illegal.clear()
+
+
+def value(limit: float) -> dict[str, object]:
+    """The params of a Set."""
+    return {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": limit}
+
+
+async def shown(plant: Plant, *states: str) -> None:
+    """Wait until the changes without an end are shown so."""
+    await plant.document("state/r1/config", lambda one: [each["state"] for each in one["pending"]] == [*states])
+    await plant.committed()
+
+
+async def crash(plant: Plant, folder: Path, method: str, params: dict[str, object]) -> Path:
+    """Send a request to an arm that hangs; what a kill then leaves."""
+    await plant.fault("r1", "hang")
+    plant.send("r1", method, params, id=method, ttl_ms=300_000)
+    await shown(plant, "unknown")
+    return plant.copy(folder)
+
+
+def test_each_move_is_made(tmp_path: Path, watched_moves: Watched) -> None:
+    """An arm that goes away, one that hangs over two starts, and one that has something else after all."""
+    made: dict[str, set[str]] = {}
+
+    def note(step: str) -> None:
+        made[step] = set(watched_moves.made)
+        watched_moves.made.clear()
+
+    async def scenario() -> None:
+        async with Plant(tmp_path / "first") as plant:
+            assert (await plant.call("r1", "SetTwistLinearSoftLimit", value(0.3)))["stage"] == "applied"
+            note("a Set")
+            await plant.fault("r1", "offline")
+            assert (await plant.call("r1", "SetTwistLinearSoftLimit", value(0.4)))["stage"] == "stored"
+            note("away")
+            await asyncio.sleep(3_600)
+            await plant.fault("r1", "none")
+            await shown(plant, "held")
+            note("back")
+            assert (await plant.call("r1", "ConfirmPending", {"all": True}))["ok"]
+            await shown(plant)
+            note("confirmed")
+            adapter: Any = plant.session().adapter
+            adapter._arm._firmware._memory.items["twist_linear_soft_limit", int(MODE)] = TwistLinearSoftLimit(MODE, 0.2)
+            assert (await plant.call("r1", "SetTwistLinearSoftLimit", value(0.4)))["stage"] == "applied"
+            note("otherwise")
+            data = await crash(plant, tmp_path / "second", "SetTwistLinearSoftLimit", value(0.1))
+            note("hangs")
+        async with Plant(data) as plant:
+            assert (await plant.reply("SetTwistLinearSoftLimit"))["stage"] == "applied"
+            note("a start")
+            items = {"twist_linear_soft_limit": {"CARTESIAN_JOYSTICK": 0.05}, "gravity_vector": {"z": -9.7}}
+            data = await crash(plant, tmp_path / "third", "ApplyConfig", {"items": items})
+        watched_moves.made.clear()
+        async with Plant(data) as plant:
+            assert (await plant.reply("ApplyConfig"))["stage"] == "applied"
+            note("a start with a batch")
+
+    run(scenario)
+    assert made == {
+        "a Set": {"number", "settle"},
+        "away": {"park"},
+        "back": {"go on", "hold"},
+        "confirmed": {"go on", "number", "settle"},
+        "otherwise": {"number", "settle"},
+        "hangs": {"number", "lose"},
+        "a start": {"send again", "settle"},
+        "a start with a batch": {"read first", "begin anew", "number", "settle"},
+    }
+    assert set().union(*made.values()) == {move.name for move in MOVES}
