@@ -37,6 +37,7 @@ from broker.store.rows import (
 from broker.store.store import Store
 from handlers.methods.factory import factory_slots
 from handlers.overrides.returns import aim_of
+from handlers.state.places import differing_parts
 from handlers.state.provenance import PARTED, numbers_of
 from schema.arms import Verb
 from schema.envelope import Author, Stage, Wait, Warned
@@ -230,8 +231,8 @@ def _parts_of(session: ArmSession, job: ChangeJob, before: bytes | None) -> froz
         return None if told is None else frozenset(told)
     earlier = [other.wanted for other in session.unsettled() if other.slot == job.slot and other.wanted is not None]
     base = earlier[-1] if earlier else None if before is None else unpack(before, job.item.record)
-    known, parts = {} if base is None else numbers_of(base), numbers_of(job.wanted)
-    return frozenset(name for name in {**known, **parts} if known.get(name) != parts.get(name)) | frozenset(told or ())
+    taken = numbers_of(job.wanted).keys() if base is None else differing_parts(base, job.wanted)
+    return frozenset(taken) | frozenset(told or ())
 
 
 def requeue(

@@ -178,8 +178,11 @@ class Obstacles:
             return locked_by(state, hold)
         if state.overrides is None or job.back:
             return None
-        parts = [(part.slot, None if part.verb is Verb.RESET else part.wanted) for part in job.parts]
-        kept = (standing(state, job.author.user, slot, value) for slot, value in parts)
+        user = job.author.user
+        kept = (
+            standing(state, user, part.slot, None if part.verb is Verb.RESET else part.wanted, part.named)
+            for part in job.parts
+        )
         return next((kept_by(state, one) for one in kept if one is not None), None)
 
     def free(self, session: ArmSession, job: ChangeJob) -> bool:

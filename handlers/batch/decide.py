@@ -26,8 +26,8 @@ from schema.messages import Message
 class Asked(NamedTuple):
     """What is asked of an arm as one change.
 
-    `whole`: values of joint items take the place of what is there, else they are laid over it. `place` is where the
-    values stand in the request.
+    `whole`: values of joint items take the place of what is there, else they are laid over it; of those in `named` only
+    these parts are asked for. `place` is where the values stand in the request.
     """
 
     values: Mapping[Slot, Message]
@@ -35,6 +35,7 @@ class Asked(NamedTuple):
     reverse: bool = False
     whole: bool = False
     place: str = "items"
+    named: Mapping[Slot, frozenset[str]] = {}
 
 
 def decide_batch(state: ArmState, user: str, asked: Asked, if_rev: int | None = None) -> BatchProposal:
@@ -71,7 +72,8 @@ def _wishes(state: ArmState, asked: Asked) -> tuple[dict[Slot, Wish], dict[Slot,
     refused: dict[Slot, BrokerError] = {}
     for slot, value in asked.values.items():
         try:
-            wishes[slot] = wish_of(state, slot, value, whole=asked.whole)
+            wish = wish_of(state, slot, value, whole=asked.whole)
+            wishes[slot] = wish._replace(named=asked.named[slot]) if slot in asked.named else wish
         except BrokerError as error:
             refused[slot] = placed(asked.place, slot, error)
     return wishes, refused

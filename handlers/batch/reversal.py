@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from handlers.items.settling import same
 from handlers.state.arm_state import ArmState
+from handlers.state.places import differing_parts
+from handlers.state.provenance import PARTED
 from schema.arms import Slot
 from schema.items import slot_path
 from schema.messages import Message
@@ -23,15 +25,17 @@ class Effect(NamedTuple):
 
 
 class Undo(NamedTuple):
-    """What each slot gets back, and why others are kept as they are, by path."""
+    """What each slot gets back, of items with parts which of them, and why others are kept as they are, by path."""
 
     values: dict[Slot, Message]
+    named: dict[Slot, frozenset[str]]
     kept: dict[str, str]
 
 
 def undo(state: ArmState, rev: int, effects: Mapping[Slot, Effect]) -> Undo:
     """What undoes the change of a revision."""
     values: dict[Slot, Message] = {}
+    named: dict[Slot, frozenset[str]] = {}
     kept: dict[str, str] = {}
     for slot, (before, after) in effects.items():
         why = _why_kept(state, rev, slot, after)
@@ -39,7 +43,9 @@ def undo(state: ArmState, rev: int, effects: Mapping[Slot, Effect]) -> Undo:
             kept[slot_path(slot)] = why or "nobody knows what was there before"
         else:
             values[slot] = before
-    return Undo(values, kept)
+            if type(before) in PARTED and after is not None:
+                named[slot] = differing_parts(before, after)
+    return Undo(values, named, kept)
 
 
 def _why_kept(state: ArmState, rev: int, slot: Slot, after: Message | None) -> str:

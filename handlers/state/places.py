@@ -42,6 +42,12 @@ def is_at(place: Place, slot: Slot, part: str) -> bool:
     return slot_of(place) == slot and part in ("", place[-1])
 
 
+def differing_parts(one: Message, other: Message) -> frozenset[str]:
+    """The parts that two values of an item do not have in common."""
+    left, right = numbers_of(one), numbers_of(other)
+    return frozenset(name for name in {**left, **right} if left.get(name) != right.get(name))
+
+
 def places_in(slot: Slot, parts: Iterable[str]) -> tuple[Place, ...]:
     """The places of these parts of a slot."""
     return tuple((*slot, part) for part in parts)

@@ -114,6 +114,26 @@ async def test_a_refused_change_does_not_come_back_with_a_later_one(
     assert config["differs"] == []
 
 
+async def test_ruling_23_and_24_a_parameter_has_an_end_of_its_own_and_none_is_added_for_a_time(
+    node: NodeProcess, start_service: StartService, connect: ClientMaker
+) -> None:
+    client = await follow(connect, start(start_service))
+    other, absent = "joint_limits.joint_2.max_velocity", "joint_limits.joint_2.max_jerk"
+    reply = await client.change("r12", "SetJointParameters", {"parameters": {SPEED: 1.0}}, valid_for_ms=600_000)
+    config = await client.document("state/r12/config", lambda document: bool(document.get("overrides")))
+    assert config["overrides"][0]["ground"] == {"joint_parameters": {SPEED: LIMITS[SPEED]}}
+    await client.change("r12", "SetJointParameters", {"parameters": {other: 2.0}})
+    third = "joint_limits.joint_1.max_position"
+    await node.tell(set={third: 1.0})
+    await client.document(EVENT, lambda event: event["cause"] == "foreign")
+    assert (await client.change("r12", "EndOverride", {"rev": reply["rev"]}))["ok"]
+    await client.document(EVENT, lambda event: event["cause"] == "returned")
+    assert await node.tell(values=[]) == LIMITS | {other: 2.0, third: 1.0}
+    refused = await client.call("r12", "SetJointParameters", {"parameters": {absent: 1.0}}, valid_for_ms=600_000)
+    assert refused["error"]["kind"] == "not_applicable"
+    assert f"r12 has no joint_parameters {absent}, and cannot lose it again" in refused["error"]["message"]
+
+
 async def test_limits_that_make_no_sense_are_told_and_can_be_put_right(
     node: NodeProcess, start_service: StartService, connect: ClientMaker
 ) -> None:

@@ -116,17 +116,17 @@ class Reversals:
         plan: int,
     ) -> Reversal:  # fmt: skip
         state = session.state
-        values, kept = undo(state, rev, effects)
+        values, named, kept = undo(state, rev, effects)
         if values and (barred := self._barred(session, by)) is not None:
             return Reversal(kept=kept | {slot_path(slot): barred.message for slot in values})
         for slot in list(values):
-            if (bars := standing(state, by.user, slot, values[slot])) is not None:
+            if (bars := standing(state, by.user, slot, values[slot], named.get(slot))) is not None:
                 kept[slot_path(slot)] = kept_by(state, bars).message
                 del values[slot]
         if not values:
             return Reversal(kept=kept)
         try:
-            outcome = decide_batch(state, by.user, Wanted(values, partial=True, whole=True))
+            outcome = decide_batch(state, by.user, Wanted(values, partial=True, whole=True, named=named))
         except BrokerError as error:
             if error.kind in ("busy", "arm_not_read"):
                 raise

@@ -160,7 +160,8 @@ class Policing:
             return None
         needs = tuple(
             need_of(
-                state.arm, part.slot, part.wanted, references_of(state, part.slot), joints=limits_of(state).joints,
+                state.arm, part.slot, part.wanted, references_of(state, part.slot, part.wanted, part.named),
+                joints=limits_of(state).joints,
                 resets=part.verb is Verb.RESET, unchanged=part.unchanged,
             )
             for part in job.parts

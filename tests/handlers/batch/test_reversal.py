@@ -1,4 +1,5 @@
 from handlers.batch.reversal import Effect, undo
+from handlers.items.parts import laid
 from schema.arms import Slot
 from schema.messages import PayloadInformation
 from tests.handlers.builders import arm, linear
@@ -11,7 +12,7 @@ EFFECTS = {PAYLOAD: Effect(OLD, NEW)}
 
 def test_a_slot_that_is_as_the_change_left_it_gets_back_what_was_there() -> None:
     state = arm(desired_rev={PAYLOAD: 3})
-    assert undo(state, 3, EFFECTS) == ({PAYLOAD: OLD}, {})
+    assert undo(state, 3, EFFECTS) == ({PAYLOAD: OLD}, {}, {})
 
 
 def test_a_slot_that_is_otherwise_is_kept_and_says_why() -> None:
@@ -26,3 +27,13 @@ def test_a_slot_that_is_otherwise_is_kept_and_says_why() -> None:
     assert undo(unknown, 3, {PAYLOAD: Effect(None, NEW)}).kept == {
         "payload_information": "nobody knows what was there before"
     }
+
+
+def test_of_an_item_with_parts_those_that_the_change_left_otherwise_are_named() -> None:
+    slot, state = ("joint_limits", 0), arm(desired_rev={("joint_limits", 0): 3})
+    after = state.reported[slot]
+    before = laid(state, after, {"max_velocity[1]": 0.1, "max_jerk[0]": 9.0})
+    jerks = {f"max_jerk[{joint}]" for joint in range(7)}
+    assert undo(state, 3, {slot: Effect(before, after)}) == (
+        {slot: before}, {slot: frozenset({"max_velocity[1]"} | jerks)}, {},
+    )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from schema.arms import Slot
 from schema.intrinsic import JointLimits
+from tests.broker.settle.batches.test_reversals import undo
 from tests.broker.settle.overrides.test_overriding import HOUR, MINUTE, is_clean, overrides, states, told
 from tests.virtual_plant import Plant, play
 
@@ -326,5 +327,56 @@ def test_what_names_no_part_overrides_nothing(tmp_path: Path) -> None:
         assert reply["ok"]
         assert overrides(plant) == []
         assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_ruling_23_a_change_that_is_undone_leaves_the_override_of_another_part(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await reset(plant)
+        live = (await velocity(plant, 1, 0.2, HOUR))["rev"]
+        beside = (await velocity(plant, 2, 0.4))["rev"]
+        assert (await undo(plant, beside)).undone
+        assert there(plant) == both(0.2, 0.5, 0.5)
+        assert states(plant) == [(live, "tightening", "live")]
+        assert (await undo(plant, live)).ended
+        assert there(plant) == both(0.5, 0.5, 0.5)
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_a_revision_that_is_restored_for_a_time_is_an_override_of_all_parts(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        rev = plant.session().state.rev
+        await reset(plant)
+        restore = {"rev": rev, "items": ["joint_limits"]}
+        reply = await plant.call("r1", "RestoreRevision", restore, valid_for_ms=10 * MINUTE)
+        assert reply["ok"], reply
+        assert 0.5 not in there(plant)[1]
+        await velocity(plant, 2, 0.4)
+        await plant.turn(601.0)
+        assert there(plant) == both(0.5, 0.4, 0.5)
+        beside = await plant.call("r1", "RestoreRevision", {"rev": reply["rev"] + 1, "items": ["joint_limits"]})
+        assert beside["ok"], beside
+        assert there(plant) == both(0.5, 0.4, 0.5)
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_a_plan_gives_each_arm_an_override_of_its_parts_and_ends_them_together(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        params = {"joint": "joint_1", "update": {"max_velocity": 0.2}}
+        reply = await plant.call("@all", "SetJointLimit", params, valid_for_ms=HOUR)
+        assert reply["ok"], reply
+        plan = reply["plan"]
+        assert [one["plan"] for one in overrides(plant)] == [plan]
+        await velocity(plant, 2, 0.4)
+        ended = await plant.call("@all", "EndOverride", {"plan": plan})
+        assert ended["ok"], ended
+        await plant.turn(1.0)
+        assert overrides(plant) == []
+        assert there(plant)[1][1] == 0.4
 
     play(tmp_path, scenario)

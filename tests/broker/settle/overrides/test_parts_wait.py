@@ -168,6 +168,7 @@ def test_what_is_over_of_a_part_while_the_service_is_down_ends_at_its_start(tmp_
 
     async def after(plant: Plant) -> None:
         assert there(plant) == both(0.5, 0.4, 0.5)
+        await plant.committed()
         newest = (await plant.call("r1", "GetHistory", {"limit": 1}))["result"]["changes"][0]
         assert (newest["method"], newest["returned_from"]) == ("EndOverride", 5)
         assert is_clean(plant)
@@ -208,5 +209,20 @@ def test_the_desired_limits_are_those_of_the_slot(tmp_path: Path) -> None:
         await plant.turn(61.0)
         assert there(plant) == both(0.5, 0.5, 0.5)
         assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_what_waits_is_not_kept_back_by_an_override_of_another_part(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await reset(plant)
+        await velocity(plant, 1, 0.2, HOUR)
+        await plant.call("r1", "SetControlMode", {"control_mode": "ANGULAR_TRAJECTORY"})
+        waits = await velocity(plant, 2, 0.9, when="idle", user="plc")
+        assert waits["stage"] == "stored"
+        await velocity(plant, 1, 0.15, HOUR)
+        assert (await plant.call("r1", "ConfirmPending", {"rev": waits["rev"]}))["ok"]
+        await plant.turn(1.0)
+        assert there(plant) == both(0.15, 0.9, 0.5)
 
     play(tmp_path, scenario)
