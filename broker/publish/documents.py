@@ -26,8 +26,8 @@ GAP_S = 0.1
 """Least time between two sendings of one document under load."""
 EFFECTIVE_GAP_S = 3.0
 """The same of the effective limits, the largest document by far."""
-SLICE_S = 0.002
-"""How long documents are made without a pause: requests wait meanwhile."""
+SLICE_S, BESIDE_S = 0.002, 0.001
+"""How long documents are made without a pause, and while replies or events are given: requests wait meanwhile."""
 PAUSE_MOST = 14
 """The longest pause after a slice, as a multiple of it: one for each reply or event that was given meanwhile."""
 REST_S = 0.01
@@ -83,7 +83,7 @@ class Documents:
         self._put_off: list[tuple[ArmSession, str]] = []
         self._tries = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._closed, self._live = False, 0
+        self._closed, self._live, self._slice_s = False, 0, SLICE_S
         self.touched: dict[str, object] = {}
         """Arms that something changed of since somebody put another one here."""
         self.on_touched: Callable[[], None] = lambda: None
@@ -196,7 +196,7 @@ class Documents:
         self._timer = None
         began = self._loop.time()
         self._forget_old(began)
-        while self._outbox.backlog < LOADED and self._loop.time() - began <= SLICE_S:
+        while self._outbox.backlog < LOADED and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)
             if key is None:
                 if (key := self._next_of_rest()) is None:
@@ -205,6 +205,7 @@ class Documents:
             self._send(key, began)
         spent_s = self._loop.time() - began
         live, self._live = self._outbox.live - self._live, self._outbox.live
+        self._slice_s = BESIDE_S if live else SLICE_S
         self._go_on(began + spent_s, spent_s * min(max(1, live), PAUSE_MOST))
 
     def _go_on(self, now: float, pause_s: float) -> None:
