@@ -10,6 +10,8 @@ from tests.virtual_plant import Plant, play
 ARMS = tuple(f"a{number:03}" for number in range(128))
 OWN_MOST = 240
 """Calls of a row into plans, at most; stands a little above what is counted now."""
+LIMITS_MOST, WHOLE_MOST = 360, 1_600
+"""The same of what its arm is limited by, and of all that a row takes with the documents of its arm."""
 
 
 def test_calls_of_a_row(tmp_path: Path) -> None:
@@ -26,6 +28,25 @@ def test_calls_of_a_row(tmp_path: Path) -> None:
     play(tmp_path, scenario, arms=ARMS)
     own = loop.rooms["broker/plans"] + loop.rooms["handlers/plans"]
     assert 0 < own / len(ARMS) <= OWN_MOST, own / len(ARMS)
+
+
+def test_calls_of_a_row_with_its_documents(tmp_path: Path) -> None:
+    """Of arms that are alike what their limits come to is worked out once, not once an arm."""
+    loop = CallCounter()
+
+    async def scenario(plant: Plant) -> None:
+        for limit in (0.2, 0.21):
+            await plant.call("@all", SET, twist(limit))
+            await plant.turn(10.0)
+        loop.start()
+        await plant.call("@all", SET, twist(0.22), group={"parallel": 256})
+        await plant.turn(10.0)
+        loop.stop()
+
+    play(tmp_path, scenario, arms=ARMS)
+    limits = loop.rooms["handlers/stack"] + loop.rooms["limits/stack"]
+    assert 0 < limits / len(ARMS) <= LIMITS_MOST, limits / len(ARMS)
+    assert 0 < loop.total / len(ARMS) <= WHOLE_MOST, loop.total / len(ARMS)
 
 
 def test_ruling_40_commit_1_holds_the_list_of_arms_and_rows_are_written_as_they_begin(tmp_path: Path) -> None:
