@@ -14,8 +14,9 @@ from handlers.plans.states import PlanState
 SLICE_S, BESIDE_S, PAUSES = 0.002, 0.001, 3.0
 """How long plans are worked on without a pause, and while other requests come, and the pause after it as a multiple
 then. What rows lead to is done later: their commits, their arms, their events. So a slice is short."""
-STEP_S = 0.02
-"""While other requests come, how long it takes at least from the begin of a row to the next look."""
+STEP_S, STEP_MOST_S = 0.02, 0.05
+"""While other requests come, how long it takes from a look that found the bucket empty to the next: no more often, for
+rows that begin together share their commits, and no less, for another plan may have work that needs nothing of it."""
 SLICE_ROWS = 64
 """Rows of a slice at most."""
 BUSY_S = 1.0
@@ -63,7 +64,7 @@ class Driver:
             if rest_s is None:
                 await asyncio.sleep((self._clock.monotonic() - began) * PAUSES if busy else 0)
             elif self._paced:
-                await asyncio.sleep(max(rest_s, STEP_S))
+                await asyncio.sleep(min(max(rest_s, STEP_S), STEP_MOST_S))
             elif not self._wake.is_set():
                 await self._rest(rest_s)
 
