@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sized
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -154,6 +155,8 @@ class Batch(FleetRows):
         """Makes the row of an arm as it stands when the batch is handed over."""
         self.changed_slots: dict[SlotKey, Callable[[SlotKey], ItemRow]] = {}
         """The same of a slot."""
+        self.made: Any = None
+        """Its rows as the writer executes them (`statements.Made`), once it is handed over."""
         self.first_callbacks: list[Callable[[], None]] = []
         self.callbacks: list[Callable[[], None]] = []
 

@@ -12,6 +12,7 @@ from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.pace import FEW, Pace
 from broker.store.plan_reader import PlanReader
 from broker.store.rows import Damage, RequestRow
+from broker.store.statements import made_of
 from broker.store.writer import Writer
 
 _LATER_S = 0.05
@@ -181,10 +182,14 @@ class GroupCommit(PlanReader):
         if self._stopped or self._error is not None or not self.batch.due:
             return
         here = self._goes_here()
-        batch = self._committing = self.batch
-        batch.make_rows()
-        self.batch = Batch()
-        self._begun_s = self._now_s()
+        batch, self._begun_s = self.batch, self._now_s()
+        try:
+            batch.make_rows()
+            batch.made = made_of(batch, self._writer.head)
+        except Exception as error:  # noqa: BLE001 - whatever it was, what was decided cannot be stored
+            self._fail(store_error(error))
+            return
+        self._committing, self.batch = batch, Batch()
         done = self._writer.commit_here(batch) if here else None
         self._commit = done if done is not None else self._writer.commit(batch)
         if done is not None:

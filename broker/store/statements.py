@@ -5,9 +5,10 @@ statement takes up to 64 rows.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -35,6 +36,25 @@ UNDER_WAY = frozenset({State.ACCEPTED.value, State.WRITING.value, State.UNKNOWN.
 _SIZES = (64, 16, 4, 1)
 """Rows of one statement; each size of each kind is prepared once."""
 _text = cache(Statement.text)
+
+
+class Made(NamedTuple):
+    """The rows of a batch as they are executed, with their hashes: made where the batch is handed over."""
+
+    new: dict[int, Values]
+    """Of jobs, by their number."""
+    newest: int
+    """The highest of these numbers; 0 of none."""
+    latest_us: int
+    """The latest time in it."""
+    ends: list[Values]
+    progress: list[Values]
+    answers: list[Values]
+    """Of END, PROGRESSED and ANSWERED."""
+    others: list[tuple[Statement, list[Values]]]
+    before: tables.AuditHead
+    head: tables.AuditHead
+    """The audit before it, and after it."""
 
 
 class BatchWriter:
@@ -74,15 +94,21 @@ class BatchWriter:
     def write(self, batch: Batch) -> None:
         """Execute the batch inside the open transaction, and count it; after an error call `take_back`."""
         self._begin()
-        for statement, rows in self._statements(batch):
-            self._execute(statement, rows)
+        made: Made = batch.made
+        if made is None or made.before != self.head:
+            made = made_of(batch, self.head)
+        self.newest = max(self.newest, made.newest)
+        for statement, rows in self._statements(batch, made):
+            if rows:
+                self._execute(statement, rows)
+        self._keep_open(made.new, batch)
         if batch.epochs:
             for text in RAISE_EPOCH:
                 self._connection.execute(text, (max(batch.epochs),))
         self.commits += 1
-        self._last_time_us = max(self._last_time_us, batch.latest_us())
+        self._last_time_us = max(self._last_time_us, made.latest_us)
         if batch.audits:
-            self._connection.execute(_text(tables.ADD_AUDIT, 1), self._chained(batch.audits))
+            self._connection.execute(_text(tables.ADD_AUDIT, 1), self._chained(batch.audits, made))
         else:
             self._connection.execute(COUNT, (self.commits, self._last_time_us))
 
@@ -103,46 +129,18 @@ class BatchWriter:
                 self._connection.execute(_text(statement, size), list(values))
                 done += size
 
-    def _statements(self, batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
-        new = self._new_jobs(batch)
-        ends, progress, answers = _updates(batch, new)
-        yield job.ADD, list(new.values())
-        yield job.REOPEN, self._reopened(batch)
-        yield job.END, ends
-        yield job.PROGRESSED, progress
-        yield job.ANSWERED, answers
-        yield job.REPLY_TAKEN, [(n,) for n in batch.replies]
-        for table, rows in (
-            (tables.ARMS, batch.arms.values()),
-            (tables.DESCRIPTIONS, self._new_descriptions(batch)),
-            (tables.ITEMS, batch.items.values()),
-            (tables.FIRSTS, batch.firsts.values()),
-            (tables.PUBLISHED_SEQS, batch.published_seqs.items()),
-            (tables.HANDLES, batch.handles.values()),
-            (tables.PRINCIPALS, batch.principals.items()),
-            (tables.METAS, batch.meta.items()),
-        ):
-            if rows:
-                yield table.put, list(map(table.make, rows))
-        for name, others in batch.put.items():
-            table = tables.BY_NAME[name]
-            yield table.put, list(map(table.make, others.values()))
-        yield tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]
-        if batch.recipes:
-            yield from _of_recipes(batch)
-        if batch.grounds or batch.overrides:
-            yield from _of_overrides(batch)
-        self._keep_open(new, batch)
-
-    def _new_jobs(self, batch: Batch) -> dict[int, Values]:
-        """The new rows of jobs by their number: a request, its change and event are one."""
-        requests, changes, events, updates = batch.requests, batch.changes, batch.events, batch.change_updates
-        numbers = sorted(requests.keys() | changes.keys() | (events.keys() - updates.keys()))
-        answers = batch.request_updates.items()
-        answered = requests | {n: _answered(requests[n], last) for n, last in answers if n in requests}
-        parts = (map(rows.get, numbers) for rows in (answered, changes, updates, events))
-        self.newest = max([self.newest, *numbers[-1:]])
-        return dict(zip(numbers, map(job.added, *parts), strict=True))
+    def _statements(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, Sequence[Values]]]:
+        return (
+            (job.ADD, list(made.new.values())),
+            (job.REOPEN, self._reopened(batch) if batch.reopened else ()),
+            (job.END, made.ends),
+            (job.PROGRESSED, made.progress),
+            (job.ANSWERED, made.answers),
+            (job.REPLY_TAKEN, [(n,) for n in batch.replies] if batch.replies else ()),
+            (tables.DESCRIPTIONS.put, list(map(tables.DESCRIPTIONS.make, self._new_descriptions(batch)))),
+            *made.others,
+            (tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]),
+        )
 
     def _reopened(self, batch: Batch) -> list[Values]:
         """A damaged row stays as it is."""
@@ -171,27 +169,63 @@ class BatchWriter:
 
     def _new_descriptions(self, batch: Batch) -> list[Values]:
         known = self.descriptions
-        new = [row for row in batch.arms.values() if known.get(row.arm) != row.description]
+        new = [row for row in batch.arms.values() if row.arm not in known or known[row.arm] != row.description]
         self._replaced = {row.arm: known.get(row.arm) for row in new}
         known.update((row.arm, row.description) for row in new)
         return [(row.arm, row.description) for row in new]
 
-    def _chained(self, entries: list[bytes]) -> Values:
+    def _chained(self, entries: list[bytes], made: Made) -> Values:
         """The row of the audit: the number and hash of its last entry, each of them chained to the one before it."""
-        prev = self.head.hash
-        self.head = tables.AuditHead(*audit_chain(*self.head, entries))
+        prev, self.head = made.before.hash, made.head
         if self._open is not None:
             self._open_n = next(iter(self._open), self.newest + 1)
         values = (self.head.n, self.commits, self._last_time_us, self._open_n)
         return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(self.head.hash), digest(values))
 
 
-def _of_recipes(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
+def made_of(batch: Batch, head: tables.AuditHead) -> Made:
+    """The rows of a batch that follows this entry of the audit; nothing may be put into it any more.
+
+    Raises:
+        ValueError: a change has the number of a request that did not ask for it.
+    """
+    new = _new_jobs(batch)
+    kinds: list[tuple[tables.Table, Collection[Any]]] = [
+        (tables.ARMS, batch.arms.values()),
+        (tables.ITEMS, batch.items.values()),
+        (tables.FIRSTS, batch.firsts.values()),
+        (tables.PUBLISHED_SEQS, batch.published_seqs.items()),
+        (tables.HANDLES, batch.handles.values()),
+        (tables.PRINCIPALS, batch.principals.items()),
+        (tables.METAS, batch.meta.items()),
+        *((tables.BY_NAME[name], rows.values()) for name, rows in batch.put.items()),
+    ]
+    others = [(table.put, list(map(table.make, rows))) for table, rows in kinds if rows]
+    if batch.recipes:
+        others += _of_recipes(batch)
+    if batch.grounds or batch.overrides:
+        others += _of_overrides(batch)
+    after = tables.AuditHead(*audit_chain(*head, batch.audits))
+    return Made(new, next(reversed(new), 0), batch.latest_us(), *_updates(batch, new), others, head, after)
+
+
+def _new_jobs(batch: Batch) -> dict[int, Values]:
+    """The new rows of jobs by their number, in its order: a request, its change and event are one."""
+    requests, changes, events, updates = batch.requests, batch.changes, batch.events, batch.change_updates
+    numbers = sorted(requests.keys() | changes.keys() | (events.keys() - updates.keys()))
+    answers = batch.request_updates.items()
+    answered = requests | {n: _answered(requests[n], last) for n, last in answers if n in requests}
+    asked: tuple[Mapping[int, Any], ...] = (answered, changes, updates, events)
+    request_of, change_of, update_of, event_of = (map(rows.get, numbers) for rows in asked)
+    return dict(zip(numbers, map(job.added, request_of, change_of, update_of, event_of), strict=True))
+
+
+def _of_recipes(batch: Batch) -> Iterable[tuple[Statement, list[Values]]]:
     yield tables.RECIPES.put, [tables.RECIPES.make(row) for row in batch.recipes.values() if row is not None]
     yield tables.DROP_RECIPE, [key for key, row in batch.recipes.items() if row is None]
 
 
-def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, Sequence[Values]]]:
+def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, list[Values]]]:
     """Overrides and grounds that are put, and those that are kept no longer."""
     yield tables.GROUNDS.put, [tables.GROUNDS.make(row) for row in batch.grounds.values() if row is not None]
     yield tables.OVERRIDES.put, [tables.OVERRIDES.make(row) for row in batch.overrides.values() if row is not None]

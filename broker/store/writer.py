@@ -13,6 +13,7 @@ from broker.store.batch import Batch
 from broker.store.errors import StoreError, StoreFullError, store_error
 from broker.store.schema import BUSY_MS
 from broker.store.statements import BatchWriter
+from broker.store.tables import AuditHead
 
 T = TypeVar("T")
 Keep = Callable[[Anchor], None]
@@ -44,6 +45,11 @@ class Writer:
     def begin(self, descriptions: dict[str, bytes], under_way: Iterable[int]) -> None:
         """Say which descriptions of arms, and which changes under way, the file holds; before the first batch."""
         self._batches.begin(descriptions, under_way)
+
+    @property
+    def head(self) -> AuditHead:
+        """The last entry of the audit, of all that was handed over and is done."""
+        return self._batches.head
 
     @property
     def commits(self) -> int:
