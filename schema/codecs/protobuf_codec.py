@@ -16,7 +16,7 @@ from schema.codecs.envelope import (
     check_valid_for,
     tell_id,
 )
-from schema.codecs.faults import FaultError
+from schema.codecs.faults import FaultError, wrong_type
 from schema.codecs.json_codec import decode_json
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.parts import Parts
@@ -116,7 +116,9 @@ class ProtobufCodec:
         if not isinstance(raw, bytes) or not raw:
             return {}
         try:
-            return plain_params(decode_json(raw))
+            if (document := decode_json(raw)) is None:
+                wrong_type(document, "an object")
+            return plain_params(document)
         except FaultError as fault:
             raise fault.as_refusal("params") from None
 

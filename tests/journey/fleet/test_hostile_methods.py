@@ -221,6 +221,7 @@ TEXTS = {
     "no UTF-8": b"\xff\xfe{}",
     "no JSON": b"recipe=weld",
     "a list": b"[]",
+    "null": b"null",
     "a key twice": b'{"recipe":"weld","recipe":"weld"}',
     "NaN": b'{"recipe":"weld","version":NaN}',
     "too large": b'{"recipe":"weld","version":1e999}',

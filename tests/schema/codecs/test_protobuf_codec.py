@@ -163,6 +163,7 @@ def test_params_of_a_method_without_a_message_are_json() -> None:
     [
         (b"\x08\x01", "malformed"),
         (b"[]", "malformed"),
+        (b"null", "malformed"),
         (b'{"a":1,"a":2}', "malformed"),
         (b'{"a":NaN}', "malformed"),
         (b'{"a":1e999}', "not_finite"),
