@@ -58,8 +58,6 @@ class Live:
     """Why the whole is refused, where no row is."""
     undoing: set[str] = field(default_factory=set)
     """Arms whose rows are being taken back, or were."""
-    kept: dict[str, str] = field(default_factory=dict)
-    """What of rows that are taken back stays, by arm."""
     timers: list[Timer] = field(default_factory=list)
     rule: str = ""
     """The rule that asks for a second person, as the check found it."""

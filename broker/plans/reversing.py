@@ -72,7 +72,8 @@ class Reversing:
     def _undo(self, live: Live, row: Row, session: ArmSession) -> Reversal:
         def admit(session: ArmSession, job: BatchJob, kept: Mapping[str, str]) -> None:
             if kept:
-                live.kept[row.arm] = _told(kept)
+                live.plan.progress.kept[row.arm] = _told(kept)
+                self._book.put(live)
             live.undoing.add(row.arm)
             self._work.admit(live, row, session, job)
 

@@ -288,11 +288,10 @@ class RowWork:
             state = RowState.STORED
         else:
             state = RowState.REFUSED if reply.final else RowState.UNKNOWN
+        stays = live.plan.progress.kept.get(arm, "")
         if job.method == REVERSE and reply.final:
-            state = RowState.REVERSED if reply.ok and arm not in live.kept else RowState.KEPT
-        kind, name, text = (
-            ("", "", live.kept.get(arm, "")) if error is None else (error.kind, error.name, error.message)
-        )
+            state = RowState.REVERSED if reply.ok and not stays else RowState.KEPT
+        kind, name, text = ("", "", stays) if error is None else (error.kind, error.name, error.message)
         if any(warned.name == CLAMPED for warned in reply.warnings):
             plan = live.plan
             if plan.asked.rollout is not None and Gate.CLAMPED in plan.asked.rollout.gates:

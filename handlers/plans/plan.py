@@ -95,6 +95,8 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     shown: bool = False
     """Whether it has a document."""
     replied: bool = False
+    kept: dict[str, str] = {}
+    """What stays of rows that are taken back, by arm."""
     stored_us: int = 0
     """When the plan was stored last: with its moves, and with the end of its last row."""
 

@@ -187,7 +187,7 @@ class Checker:
         elif state == "reversed":
             led = {mode: before for mode, (before, _) in did.items()}
             got = {mode: after for mode, (_, after) in (undid[0] if undid else {}).items()}
-            self._expect(got == led, f"{head}: led back to {got}, before it was {led}")
+            self._expect(got == led, f"{head}: led back to {got}, before it was {led}, by {back}")
         else:
             self._expect(state in ("refused", "kept"), f"{head}: {row}, {forward}")
 

@@ -171,3 +171,27 @@ def test_a_dry_run_of_steering_changes_nothing(tmp_path: Path) -> None:
         assert refused["error"]["kind"] == "revision_conflict"
 
     play(tmp_path, scenario, arms=ARMS)
+
+
+def test_what_is_kept_of_a_row_is_told_after_a_kill_too(tmp_path: Path) -> None:
+    items = {TWIST: {"CARTESIAN_JOYSTICK": 0.2}, "tool_configuration": {"tool_mass": 0.8}}
+
+    async def whole() -> None:
+        async with Plant(tmp_path / "a", ARMS) as plant:
+            await plant.call("@all", "ApplyConfig", {"items": items})
+            await plant.call("r12", SET, twist(0.1), user="bob")
+            await plant.fault("r12", "offline")
+            await steer(plant, 1, "reverse")
+            await plant.turn(5.0)
+            assert states(await told(plant, 1)) == {"r11": "reversed", "r12": "stored", "r13": "reversed"}
+            await plant.committed()
+            left = plant.copy(tmp_path / "b")
+        async with Plant(left, ARMS, start_us=START_US + 30_000_000) as plant:
+            await plant.turn(5.0)
+            plan = await told(plant, 1)
+            assert states(plan) == {"r11": "reversed", "r12": "kept", "r13": "reversed"}
+            assert "it was set in revision 3" in plan["rows"][1]["message"]
+            await plant.call("r12", "ApplyConfig", {"items": items})
+            assert states(await told(plant, 1))["r12"] == "kept"
+
+    run(whole)
