@@ -20,6 +20,11 @@ BASE = Path("/var/tmp") / f"armbroker-debian-{_MADE_OF:08x}"  # noqa: S108 - onl
 PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter")
 PLACE = "/root/armbroker"
 """Where the checkout lies inside."""
+PAGE = (
+    "/usr/lib/armbroker/bin/python3 -c 'import sys, urllib.request as u; "
+    '[print(x.decode(), end="", flush=True) for x in u.urlopen("http://127.0.0.1:8080" + sys.argv[1])]\''
+)
+"""Prints a page of `armbroker web`, line by line."""
 _BUNDLE = "/root/authorities.crt"
 _BOOT_S = 120.0
 

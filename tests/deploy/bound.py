@@ -27,10 +27,19 @@ identity = "server-acl"
 [store]
 dir = "data"
 reserve_mib = 1
+[policy]
+file = "policy.toml"
 [clients.alice]
+arms = ["@cell-4"]
 [[arm]]
 id = "r12"
 model = "gen3_7dof"
+groups = ["cell-4"]
+"""
+POLICY = """[[rule]]
+name = "all for all"
+roles = ["*"]
+allow = ["tighten", "loosen", "rollout"]
 """
 
 
@@ -88,6 +97,7 @@ class BoundPlant:
     def service(self) -> Iterator[subprocess.Popen[bytes]]:
         """The service on its own listener."""
         config = self.folder / "fleet.toml"
+        (self.folder / "policy.toml").write_text(POLICY)
         config.write_text(SETTINGS.format(port=self.service_port, client_id=SERVICE_ID))
         command = [sys.executable, "-m", "armbroker", "run", "--config", str(config)]
         with (

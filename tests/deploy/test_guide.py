@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.booted import PLACE, BootedDebian, missing
+from tests.deploy.booted import PAGE, PLACE, BootedDebian, missing
 from tests.deploy.package import built_package
 from tests.mosquitto import SHIPPED
 
@@ -16,12 +16,6 @@ GUIDE = (SHIPPED.parent / "README.md").read_text()
 HOST = "mqtt.plant.example"
 ONLINE = re.compile(r"^(apt|/opt/\S+/pip) install", re.MULTILINE)
 """Commands that fetch packages; all others are run without a network."""
-
-PAGE = (
-    "/usr/lib/armbroker/bin/python3 -c 'import sys, urllib.request as u; "
-    '[print(x.decode(), end="", flush=True) for x in u.urlopen("http://127.0.0.1:8080" + sys.argv[1])]\''
-)
-"""Prints a page of `armbroker web`, line by line."""
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.long, pytest.mark.xdist_group("guide")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.deploy.booted import BootedDebian, missing
+from tests.deploy.booted import PAGE, BootedDebian, missing
 from tests.deploy.package import BEFORE, LATER, built_package, commit_before, later_release, release_before, version
 from tests.mosquitto import ROOT
 
@@ -162,7 +162,7 @@ def machine(deb: Path, tmp_path: Path) -> Iterator[Machine]:
 def test_the_life_of_an_installation(machine: Machine) -> None:
     a_store_of_a_release_before_goes_on(machine)
     installed(machine)
-    serves_under_its_unit(machine)
+    the_readme_leads_to_a_first_change_on_the_page(machine)
     a_service_that_stands_still_is_started_anew(machine)
     an_update_migrates_and_goes_on(machine)
     an_older_program_refuses_the_store_by_name(machine)
@@ -201,17 +201,23 @@ def installed(machine: Machine) -> None:
     assert told.endswith("code 2\n")
     assert machine.run("stat -c '%U:%G %a' /etc/armbroker/fleet.toml").strip() == "root:armbroker 640"
     machine.run("cat > /etc/armbroker/fleet.toml", given=SETTINGS.encode())
-    assert machine.run("armbroker run --check --config /etc/armbroker/fleet.toml").endswith("ok: 1 arms\n")
     assert machine.run("cd /tmp && mkdir -p broker && touch broker/__init__.py && PYTHONPATH=/tmp armbroker --version")
 
 
-def serves_under_its_unit(machine: Machine) -> None:
-    """`systemctl start` returns when requests are served."""
+def the_readme_leads_to_a_first_change_on_the_page(machine: Machine) -> None:
+    """Its block is run as it stands, but that the package is there; `systemctl` returns when requests are served."""
+    section = (ROOT / "README.md").read_text().partition("\n## Install\n")[2].partition("\n## ")[0]
+    install, check, enable, page, change = re.findall("^    (.+)$", section, re.MULTILINE)
+    assert install == "apt install ./armbroker_*.deb"
+    assert machine.run(check).endswith("ok: 1 arms\n")
     machine.run("systemd-analyze verify armbroker.service && systemd-analyze security --threshold=15 armbroker >&2")
-    machine.run("systemctl enable --now armbroker")
+    machine.run(enable)
     assert machine.property("StatusText").startswith("serving 1 arms")
-    params = '{"control_mode":"CARTESIAN_JOYSTICK","twist_linear_soft_limit":0.2}'
-    assert machine.call(SET, params)["stage"] == "applied"
+    machine.run(page)
+    machine.until(f"{PAGE} / | grep '<title>armbroker' >/dev/null")
+    assert "applied" in machine.run(change)
+    machine.until(f"(timeout 5 {PAGE} /api/stream || true) | grep '\"after\":0.2' >/dev/null")
+    machine.run("systemctl stop 'run-*.service'")
     machine.run("systemctl reload armbroker")
     machine.until('test "$(systemctl show armbroker -p StatusText --value)" = "the settings were read again"')
     machine.until_active()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import statistics
 import time
@@ -266,12 +267,20 @@ async def test_a_thousand_arms(
     record_property: Callable[[str, object], None],
 ) -> None:
     service = start_fleet("thousand", MANY)
+    service.kill()
+    service.config.write_text(
+        re.sub('id = "r(.)(..)"', r'\g<0>\ngroups = ["hall-\1", "row-\2"]', service.config.read_text())
+    )
+    service.start()
     async with (
         Client(mosquitto.port, service.root, "ann", "many") as ann,
         page_served(mosquitto.url, "--root", "thousand") as web,
     ):
         await ann.subscribe("svc/+", "evt/#")
         await asyncio.wait_for(online(ann, 1), 60)
+        await ann.change("r003", SET, limit(0.2), valid_for_ms=600_000)
+        await ann.change("@hall-1", SET, limit(0.25))
+        await ann.change("@all", "Rollout", {"method": SET, "params": limit(0.3), "on_failure": "pause", "canary": 1})
         first = await opened(chromium, web.address, MANY)
         page = await chromium.page()
         began = time.monotonic()

@@ -33,7 +33,12 @@ async def test_everything_passes_where_everything_is_right_and_nothing_is_left(t
         with plant.service() as service:
             async with plant.client("alice", "alice") as alice:
                 await online(alice)
-                before = (await alice.call("r12", "GetHistory", {}, timeout=20))["rev"]
+                twist = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
+                waves = {"method": "SetTwistLinearSoftLimit", "params": twist, "on_failure": "pause"}
+                await alice.call("@cell-4", "Rollout", waves, timeout=20)
+                before = 1
+                while before == 1:
+                    before = (await alice.call("r12", "GetHistory", {}, timeout=20))["rev"]
                 password = tmp_path / "bob.password"
                 password.write_text(plant.passwords["bob"])
                 command = [
