@@ -174,7 +174,7 @@ def call(
 def watch(
     arm: Annotated[
         str | None,
-        typer.Argument(metavar="ARM", help="Id of the arm; every arm without.", autocompletion=completion.arms),
+        typer.Argument(metavar="ARM", help="Id of the arm, or @group; all without.", autocompletion=completion.arms),
     ] = None,
     mqtt: Mqtt = None,
     user: User = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 from armbroker.cli.times import clock
 from armbroker.client import ReplyDocument, Resynced, Watched, WatchedDocument, WatchedEvent
+from armbroker.client.monitor import PLAN_DOCUMENT
 
 
 def compact(value: object) -> str:
@@ -60,6 +61,9 @@ def _event(event: dict[str, Any]) -> str:
     if change:
         slot = f"[{change['slot']}]" if change.get("slot") else ""
         parts.append(f"{change['item']}{slot} {compact(change.get('before'))} -> {compact(change.get('after'))}")
+    if event["event"].startswith("PLAN_"):
+        plan = event.get("details", {})
+        parts.append(f"plan {plan.get('plan', '-')} {_plan(plan)}")
     by = event.get("by")
     if by:
         parts.append(f"by {by['user']}/{by['connection']}{'' if by.get('proven') else ' (unproven)'}")
@@ -81,5 +85,19 @@ def _document(name: str, document: dict[str, Any]) -> str:
             pending, differs = document.get("pending", []), document.get("differs", [])
             waiting = ", ".join(f"{entry['item']} {entry['state']}" for entry in pending)
             return f"{head}: pending [{waiting}], differs [{', '.join(map(str, differs))}]"
+        case "fleet":
+            online = f"{document.get('online', '-')} of {document.get('arms', '-')} online"
+            return (
+                f"{head}: {online}, {document.get('pending', '-')} pending, {document.get('overrides', '-')} overrides"
+            )
+        case _ if name.startswith(PLAN_DOCUMENT):
+            return f"{name} {_plan(document)}"
         case _:
             return head
+
+
+def _plan(plan: dict[str, Any]) -> str:
+    """How far a plan got."""
+    counts = ", ".join(f"{count} {state}" for state, count in plan.get("counts", {}).items() if state != "total")
+    what = f"{plan.get('method', '-')} of {plan.get('target', '-')}"
+    return f"{plan.get('outcome', plan.get('state', '-'))}: {what}; {counts}"

@@ -174,18 +174,18 @@ class ArmClient:
 
     @contextlib.asynccontextmanager
     async def watch(self, arm: str | None = None, *, fetch: bool = True) -> AsyncIterator[AsyncIterator[Watched]]:
-        """What an arm (None: every arm) tells from now on, its present documents first, as an async iterator.
+        """What an arm or a group (`@cell-4`; None: all) tells from now on, its present documents first.
 
-        Each event comes once; what was missed is fetched, and where that cannot be (or `fetch` is False: nothing is
-        asked of the service), a `Resynced` says so. The iterator raises NoServerError when the connection has ended
-        for good.
+        It is an async iterator. Each event comes once; what was missed is fetched, and where that cannot be (or `fetch`
+        is False: nothing is asked of the service), a `Resynced` says so. It raises NoServerError when the connection
+        has ended for good.
 
         Raises:
             NoServerError: the connection ended for good, or the MQTT server does not let us read.
-            ValueError: `arm` cannot be an arm.
+            ValueError: `arm` cannot be an arm, nor a group.
         """
         if arm is not None:
-            _check_name("arm", arm)
+            _check_name("arm", arm.removeprefix("@"))
         watch = Watch(self._open_connection(), self._topics, arm, self._fetch_events if fetch else _fetch_nothing)
         self._watches.add(watch)
         try:

@@ -54,6 +54,9 @@ def test_a_refusal() -> None:
     ]
 
 
+PLAN = {"plan": 3, "method": "Rollout", "target": "@cell", "counts": {"total": 3, "applied": 2, "waiting": 1}}
+
+
 @pytest.mark.parametrize(
     ("watched", "line"),
     [
@@ -90,6 +93,20 @@ def test_a_refusal() -> None:
             f"{CLOCK} r12 config rev 2 seq 1: pending [gravity_vector writing], differs []",
         ),
         (WatchedDocument("r12", "reported", {"rev": 2, "seq": 1, "at": AT}), f"{CLOCK} r12 reported rev 2 seq 1"),
+        (
+            WatchedDocument("@cell", "fleet", {"rev": 0, "seq": 3, "at": AT, "online": 2, "arms": 3, "pending": 1}),
+            f"{CLOCK} @cell fleet rev 0 seq 3: 2 of 3 online, 1 pending, - overrides",
+        ),
+        (
+            WatchedDocument("@all", "plan-3", {**PLAN, "at": AT, "state": "running"}),
+            f"{CLOCK} @all plan-3 running: Rollout of @cell; 2 applied, 1 waiting",
+        ),
+        (
+            WatchedEvent(
+                "@all", {"seq": 4, "event": "PLAN_ENDED", "cause": "done", "details": {**PLAN, "outcome": "done"}}
+            ),
+            "--:--:--.--- @all event 4 PLAN_ENDED done rev - plan 3 done: Rollout of @cell; 2 applied, 1 waiting",
+        ),
         (Resynced("", "lost"), "--:--:--.--- all arms events can be missing here: lost"),
         (Resynced("r12", "lost"), "--:--:--.--- r12 events can be missing here: lost"),
     ],
