@@ -2,11 +2,13 @@ from typing import Any
 
 import pytest
 
+from handlers.items.verbs import slot_of
 from handlers.rpc_table import RPC_TABLE
 from schema.arms import Verb
 from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.envelope import Stage, View
 from schema.errors import BrokerError
+from schema.items import ITEMS
 from schema.messages import (
     CartesianReferenceFrameInfo,
     ControlModeInformation,
@@ -230,3 +232,9 @@ def test_a_frame_is_set_without_a_slot_of_a_mode() -> None:
 def test_params_that_are_no_message_are_a_fault_of_ours(method: str) -> None:
     with pytest.raises(TypeError):
         answer(arm(), method, {"x": 1.0})
+
+
+def test_the_slot_of_an_item_is_that_of_its_mode_if_it_has_any() -> None:
+    assert slot_of(ITEMS["gravity_vector"], 0) == ("gravity_vector", 0)
+    joystick = int(ControlMode.CARTESIAN_JOYSTICK)
+    assert slot_of(ITEMS["twist_linear_soft_limit"], joystick) == ("twist_linear_soft_limit", joystick)
