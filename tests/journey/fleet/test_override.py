@@ -20,6 +20,11 @@ def value(number: float) -> dict[str, Any]:
     return {"control_mode": "CARTESIAN_JOYSTICK", ITEM: number}
 
 
+def items(number: float, mass: float) -> dict[str, Any]:
+    """Params of an ApplyConfig."""
+    return {"items": {ITEM: {"CARTESIAN_JOYSTICK": number}, "payload_information": {"payload_mass": mass}}}
+
+
 def tomorrow_ms() -> int:
     """This time tomorrow, ms since 1970."""
     return int((time.time() + 86_400) * 1_000)
@@ -96,6 +101,30 @@ async def test_an_end_as_a_time_and_its_return_by_the_clock(connect: ClientMaker
     named: dict[str, Any] = {"until_ms": at_ms} if codec == "protobuf" else {"until": format_time(at_ms * 1_000)}
     far = await client.change(arm, "SetPayloadInformation", {"payload_mass": 2.0}, **named)
     assert end_of(far) == format_time(at_ms * 1_000)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_several_values_that_were_restored_for_a_time_go_back_as_one(
+    connect: ClientMaker, arm: str, codec: str
+) -> None:
+    client = await connect(f"evt/{arm}/#", f"state/{arm}/config", codec=codec)
+    load = "payload_information"
+    rev = (await client.change(arm, "ApplyConfig", items(0.4, 1.0)))["rev"]
+    await client.change(arm, "ApplyConfig", items(0.2, 2.0))
+    over = await client.change(arm, "RestoreRevision", {"rev": rev, "items": [PATH, load]}, valid_for_ms=60_000)
+    (live,) = await config(client, arm, 1)
+    assert (live["rev"], sorted(live["paths"]), live["until"]) == (over["rev"], [load, PATH], end_of(over))
+    await client.change(arm, "EndOverride", {"rev": over["rev"]})
+    whole = await client.document(f"evt/{arm}/config/CONFIG_APPLIED", lambda each: each["rev"] > over["rev"])
+    assert (whole["cause"], whole["by"]["user"]) == ("applied", "@service")
+    assert whole["details"] == {"items": {PATH: "applied", load: "applied"}}
+    for name in (CHANGED, "PAYLOAD_CONFIGURATION_CHANGED"):
+        told = await client.document(f"evt/{arm}/config/{name}", lambda each: each["cause"] == "returned")
+        assert (told["rev"], told["request_id"]) == (whole["rev"], whole["request_id"])
+    (entry, *_) = (await client.change(arm, "GetHistory", {"limit": 2}))["result"]["changes"]
+    assert (entry["rev"], entry["returned_from"], entry["after"][PATH]) == (whole["rev"], over["rev"], 0.2)
+    values = (await client.change(arm, "Blame", {"items": [PATH, load]}))["result"]["values"]
+    assert {(one["rev"], one["method"]) for one in values} == {(whole["rev"], "EndOverride")}
 
 
 @pytest.mark.parametrize(

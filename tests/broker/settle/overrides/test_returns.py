@@ -696,3 +696,64 @@ def test_a_lock_and_two_ends_lead_to_the_ground_when_it_is_released(tmp_path: Pa
         assert is_clean(plant)
 
     play(tmp_path, scenario)
+
+
+LIMITS: Slot = ("joint_limits", 0)
+
+
+def velocities(plant: Plant) -> tuple[float, ...]:
+    """What is reported of the application limits of the joints."""
+    found: Any = plant.session().state.reported[LIMITS]
+    return tuple(round(one, 3) for one in found.max_velocity.values)
+
+
+async def limit_joints(plant: Plant, *speeds: float) -> None:
+    """Override the ground of a limit, a payload and the velocities of joints, which is 0.5."""
+
+    def items(twist: float, mass: float, *speeds: float) -> dict[str, Any]:
+        limits = {"max_velocity": {"values": speeds}}
+        return {TWIST: {JOYSTICK: twist}, "joint_limits": limits, LOAD: {"payload_mass": mass}}
+
+    assert (await plant.call("r1", "ApplyConfig", {"items": items(0.25, 1.0, *[0.5] * 7)}))["ok"]
+    over = {"items": items(0.4, 2.0, *speeds)}
+    assert (await plant.call("r1", "ApplyConfig", over, valid_for_ms=10 * MINUTE))["rev"] == 3
+
+
+def test_ruling_23_parts_of_joint_items_return_with_the_other_slots(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await limit_joints(plant, 0.6, *[0.4] * 6)
+        await plant.call("r1", "HoldArm", {"reason": "work"}, user="bob")
+        await plant.turn(601.0)
+        assert velocities(plant) == (0.5, *[0.4] * 6)
+        assert (has(plant)[TWIST], has(plant)[LOAD]) == (0.25, 2.0)
+        (waiting,) = pending(plant)
+        assert (waiting["rev"], sorted(waiting["items"])) == (4, ["joint_limits", LOAD])
+        await plant.call("r1", "ReleaseArm", {}, user="bob")
+        await plant.turn(1.0)
+        assert (velocities(plant), has(plant)[LOAD]) == ((0.5,) * 7, 1.0)
+        assert plant.session().state.rev == 4
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, scenario)
+
+
+def test_what_the_service_holds_is_tightened_before_the_arm_is_back(tmp_path: Path) -> None:
+    async def first(plant: Plant) -> None:
+        await limit_joints(plant, *[0.6] * 7)
+        await plant.fault("r1", "offline", for_ms=660_000)
+        await plant.turn(601.0)
+        assert velocities(plant) == (0.5,) * 7
+        (waiting,) = pending(plant)
+        assert (waiting["rev"], sorted(waiting["items"])) == (4, [LOAD, TWIST_PATH])
+        await plant.committed()
+
+    async def again(plant: Plant) -> None:
+        await plant.turn(60.0)
+        assert (velocities(plant), has(plant)[TWIST], has(plant)[LOAD]) == ((0.5,) * 7, 0.25, 1.0)
+        assert {event["rev"] for event in plant.events() if event["cause"] == "returned"} == {4}
+        await plant.committed()
+        assert is_clean(plant)
+
+    play(tmp_path, first)
+    play(tmp_path, again, start_us=START_US + 620_000_000)
