@@ -182,9 +182,10 @@ class Overriding:
             return
         self.returns.close(session, override)
         steps = self.returns.steps(session, overrides, override)
-        owed = [place for step in steps if step.is_owed for place in step.places]
+        known = {place for one in overrides.returning for place in one.owed}
+        owed = [place for step in steps if step.is_owed for place in step.places if place not in known]
         keep(self._ledger, session, stack.cut(overrides, rev, owed).left)
-        left_alone = not owed and any(step.writes.overwritten for step in steps)
+        left_alone = not any(step.is_owed for step in steps) and any(step.writes.overwritten for step in steps)
         self._end_one(session, overrides, override, "overwritten" if left_alone else cause, by, asked)
         self.returns.begin(session, override, steps)
         self.release(session)

@@ -672,6 +672,7 @@ def test_two_overrides_that_end_while_the_arm_is_away_lead_to_the_ground(tmp_pat
         await plant.turn(600.0)
         assert [sorted(one.get("items", [one["item"]])) for one in pending(plant)] == [[TURN_PATH, TWIST_PATH], [LOAD]]
         assert [(rev, state) for rev, _, state in states(plant)] == [(3, "returning"), (4, "returning")]
+        assert [sorted(one["paths"]) for one in overrides(plant)] == [[LOAD], [TURN_PATH, TWIST_PATH]]
         await plant.fault("r1", "none")
         await plant.turn(60.0)
         assert (has(plant), wants(plant)) == (GROUND, GROUND)
