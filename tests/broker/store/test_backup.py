@@ -44,11 +44,11 @@ async def test_a_backup_of_an_open_store_is_of_one_moment(
     store.batch.add_request(make_request(10))
     store.batch.audit(b"later")
     await committed(store)
-    assert (backup.epoch, backup.commits, backup.changes, backup.audit) == (1, 2, 7, 1)
+    assert (backup.epoch, backup.commits, backup.changes, backup.audit) == (1, 2, 8, 1)
     assert read_backup(tmp_path / "copy") == backup
     assert {path.name for path in (tmp_path / "copy").iterdir()} == {FILE, NOTE}
     with closing(sqlite3.connect(tmp_path / "copy" / FILE)) as copy:
-        assert copy.execute("SELECT count(*) FROM job").fetchone() == (7,)
+        assert copy.execute("SELECT count(*) FROM job").fetchone() == (8,)
         assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
@@ -122,8 +122,8 @@ def test_what_waited_is_held_and_the_epoch_is_above_all(store: Store, tmp_path: 
     again.close()
     assert loaded.epoch == restored.epoch + 1
     states = {row.n: row.state for row in loaded.open_changes}
-    assert states == dict.fromkeys((1, 2, 3, 4, 5), State.HELD) | {7: State.ACCEPTED}
-    assert {row.cmd_seq for row in loaded.open_changes if row.state == State.HELD} == {0, 5}
+    assert states == dict.fromkeys((1, 2, 3, 4, 5, 6), State.HELD) | {8: State.ACCEPTED}
+    assert {row.cmd_seq for row in loaded.open_changes if row.state == State.HELD} == {0, 6}
     assert loaded.meta[RESTORED_KEY + "arm1"] == "9"
     assert msgspec.json.decode(loaded.meta[FENCE_KEY + "arm1"]) == [[restored.epoch, 0], False]
     with closing(sqlite3.connect(tmp_path / "data" / FILE)) as connection:

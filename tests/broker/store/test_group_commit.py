@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from broker.store import group_commit
 from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.rows import ArmRow, RequestRow, RequestUpdate
 from broker.store.store import Store
@@ -200,7 +201,10 @@ async def test_marks_are_committed_later_by_themselves(reopen: Reopen) -> None:
     assert reopen().load().meta == {"key": "value"}
 
 
-async def test_what_was_published_is_committed_later_for_all_arms_at_once(reopen: Reopen, committed: Committed) -> None:
+async def test_what_was_published_is_committed_later_for_all_arms_at_once(
+    reopen: Reopen, committed: Committed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "_LATER_S", 1.0)
     store = reopen()
     for arm in ("a", "b"):
         store.batch.put_arm(ArmRow(arm=arm, seq=9))
