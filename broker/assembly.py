@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from broker import self_description
 from broker.accept.acceptor import Acceptor
-from broker.accept.acks import Acks
 from broker.accept.comparisons import Comparisons
 from broker.accept.decision import Decision
 from broker.accept.denials import Denials
 from broker.accept.fleet_questions import FleetQuestions
-from broker.accept.intake import Intake, marker_levels
+from broker.accept.intake import Acks, Intake, marker_levels
 from broker.accept.orders import Orders
 from broker.accept.quarantine import META_KEY, Quarantine
 from broker.accept.turnstile import Turnstile

@@ -263,7 +263,7 @@ def requeue(
             settler.parking.restore(session, job)
         else:
             session.jobs.append(job)
-        settler.deadlines.start(((session, job),))
+        settler.deadlines.start(session, job)
 
 
 def _put_back(session: ArmSession, job: ChangeJob, row: ChangeRow, settler: Settler) -> None:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from types import FrameType
 from typing import Any, NamedTuple
 
-from broker.store.pace import Pace
+from broker.store.group_commit import Pace
 from tests.counted_calls import OUTSIDE, ROOT
 from tests.virtual_plant import Plant, play
 
@@ -101,7 +101,7 @@ def traced() -> list[Met]:
         plant.clock.wall_us = lambda: wall_us() + next(ticks)
         for limit in (0.1, 0.2):
             await plant.call("r1", SET, {**PARAMS, "twist_linear_soft_limit": limit})
-            await plant.turn(0.5)
+            await plant.turn(3.0)
         plant.send("r1", SET, PARAMS, id="walk")
         sys.setprofile(tracer.hear)
         await asyncio.sleep(0)

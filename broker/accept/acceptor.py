@@ -7,15 +7,14 @@ from itertools import chain
 
 import structlog
 
-from broker.accept.acks import Acks
-from broker.accept.admission import method_of, only_checked, request_of
 from broker.accept.ages import check_age, expiry_us
 from broker.accept.arrival import Arrival, try_decoding
-from broker.accept.decision import NOWHERE, Decision
+from broker.accept.decision import NOWHERE, Decision, method_of, only_checked, request_of
 from broker.accept.denials import Denials
 from broker.accept.fan_out import FanOut
 from broker.accept.fleet_questions import FleetQuestions
 from broker.accept.group_requests import GroupRequests, asked_of
+from broker.accept.intake import Acks
 from broker.accept.known_ids import NOTHING_DONE, KnownIds
 from broker.accept.long_reads import Query
 from broker.accept.options import EXTEND, check_options
@@ -164,7 +163,7 @@ class Acceptor:
 
     def _pass(self, arrivals: Sequence[Arrival]) -> None:
         """Nothing more is to be done for these messages to be safe."""
-        if self._quarantine.watches:
+        if self._quarantine.starts:
             for arrival in arrivals:
                 self._quarantine.passed(arrival.message)
         self._acks.all_done([arrival.ticket for arrival in arrivals if arrival.ticket is not None])

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from broker.accept.acks import Ticket
+from broker.accept.intake import Ticket
 from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import NAMES, RequestTopic, Topics, is_group

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from broker.accept.admission import check_lock, check_policy, method_of, only_checked, request_of
 from broker.accept.arrival import Arrival, decode
+from broker.accept.decision import check_lock, check_policy, method_of, only_checked, request_of
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
 from handlers.rpc.outcome import BatchProposal, Proposal

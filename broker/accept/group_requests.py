@@ -1,7 +1,7 @@
 """Requests to a group: the checks that stand between the envelope and a decision, as for one arm."""
 
-from broker.accept.admission import VALUE_KINDS, no_method
 from broker.accept.arrival import Arrival
+from broker.accept.decision import VALUE_KINDS, no_method
 from broker.accept.options import check_options
 from broker.settings import Group, Groups, Settings, Users
 from broker.store.reserve import Reserve

@@ -27,12 +27,8 @@ class Quarantine:
         self._ledger = ledger
         self.watching = not clean
         """Whether anything may be suspected."""
-        self._starts: dict[str, int] = msgspec.json.decode(record) if record and not clean else {}
-
-    @property
-    def watches(self) -> bool:
-        """Whether any message is on record."""
-        return bool(self._starts)
+        self.starts: dict[str, int] = msgspec.json.decode(record) if record and not clean else {}
+        """The messages on record, and how often each was begun."""
 
     def suspects(self, message: InboundMessage) -> bool:
         """Whether a message was delivered before an unclean end."""
@@ -41,20 +37,20 @@ class Quarantine:
     async def begin(self, message: InboundMessage) -> bool:
         """Record durably that a suspect is about to be decided; False if it was so too often."""
         key = _key(message)
-        self._starts[key] = starts = self._starts.pop(key, 0) + 1
-        while len(self._starts) > SUSPECTS_MOST:
-            del self._starts[next(iter(self._starts))]
+        self.starts[key] = starts = self.starts.pop(key, 0) + 1
+        while len(self.starts) > SUSPECTS_MOST:
+            del self.starts[next(iter(self.starts))]
         self._store()
         await self._ledger.store.committed()
         return starts < STARTS
 
     def passed(self, message: InboundMessage) -> None:
         """The decision on a message is committed: it is harmless."""
-        if self._starts and self._starts.pop(_key(message), 0):
+        if self.starts and self.starts.pop(_key(message), 0):
             self._store()
 
     def _store(self) -> None:
-        self._ledger.store.batch.set_meta(META_KEY, msgspec.json.encode(self._starts).decode())
+        self._ledger.store.batch.set_meta(META_KEY, msgspec.json.encode(self.starts).decode())
         self._ledger.store.flush_soon()
 
 

@@ -16,7 +16,7 @@ from broker.histogram import Histogram
 from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will, was_taken
 from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
 from broker.presence.identity import JSON, Identity
-from broker.presence.pulse import Pulse
+from broker.presence.pulse import LATE_S, Pulse
 from broker.presence.rivals import Answer, Rival, Rivals, SecondServiceError
 from broker.topics import Topics
 from schema.codecs.times import parse_time
@@ -47,7 +47,8 @@ class Presence:
 
     def __init__(self, identity: Identity, topics: Topics, clock: Clock, known: frozenset[str] = frozenset()) -> None:
         self.identity = identity
-        self.pulse, self.beat_s = Pulse(asyncio.get_running_loop()), HEARTBEAT_S
+        loop = asyncio.get_running_loop()
+        self.pulse, self.beat_s, self._time = Pulse(loop), HEARTBEAT_S, loop.time
         self._topics, self._topic = topics, topics.service(identity.instance)
         self._clock = clock
         self.pulse.on_still.append(self._on_still)
@@ -152,7 +153,9 @@ class Presence:
     @property
     def sure(self) -> bool:
         """Whether no other service can have taken our place."""
-        self.pulse.look()
+        pulse = self.pulse
+        if self._time() - pulse.last_s > pulse.every_s + LATE_S:
+            pulse.look()
         return self._sure.is_set()
 
     async def made_sure(self) -> None:

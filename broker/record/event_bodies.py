@@ -2,20 +2,41 @@
 
 from broker.arms.jobs import ChangeJob
 from broker.blobs import pack, unpack
-from broker.record.event_parts import event_change, known_mode
 from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, EventParts, EventRow
+from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.enums import ControlConfigurationEvent
+from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.envelope import Author, Event, EventChange
 from schema.events import CONTROL_MODE_CHANGED, EVENTS
-from schema.items import ITEMS
+from schema.items import ITEMS, MODE_NAMES
 from schema.messages import (
     ControlConfigurationNotification,
+    ControlModeInformation,
     ControlModeNotification,
     Message,
     Timestamp,
 )
+
+
+def known_mode(number: int) -> ControlMode | int:
+    """The control mode of a number, or the number where no revision has it."""
+    try:
+        return ControlMode(number)
+    except ValueError:
+        return number
+
+
+def event_change(slot: Slot, before: Message | None, after: Message | None) -> EventChange:
+    """What an event says of a slot."""
+    item = ITEMS[slot[0]]
+    return EventChange(slot[0], MODE_NAMES[slot[1]], item.field, before, after)
+
+
+def mode_of(value: Message | None) -> int | None:
+    """The control mode in a value of the control mode item."""
+    return int(value.control_mode) if isinstance(value, ControlModeInformation) else None
+
 
 _MICRO = 1_000_000
 

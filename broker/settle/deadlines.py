@@ -1,7 +1,5 @@
 """The clocks of a change: a reply within 10 s, and the end of its time to live."""
 
-from collections.abc import Iterable
-
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
 from broker.life import State
@@ -25,44 +23,45 @@ class Deadlines:
         self._replies = replies
         self._endings = endings
         self._timers = timers
-        self._rings = False
+        self.rings = False
+        """Whether somebody looks after the replies that are promised."""
 
-    def start(self, begun: Iterable[tuple[ArmSession, ChangeJob]]) -> None:
-        """Promise a reply within 10 s to each of these changes, and end it when its time to live is over."""
-        due_s, promised = self._timers.time() + REPLY_WITHIN_S, self._endings.promised
-        for session, job in begun:
-            if job.state is State.SETTLED:
-                continue
-            if job.replied is None and not job.waits_turn:
-                promised[job] = session, due_s
-            if job.expires:
-                wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
-                job.timers.append(self._timers.put(wait_s, self._expire, session, job))
-        if promised and not self._rings:
-            self._ring_for_the_oldest()
+    def start(self, session: ArmSession, job: ChangeJob) -> None:
+        """Promise a reply within 10 s, and end the change when its time to live is over."""
+        if job.state is State.SETTLED:
+            return
+        if job.replied is None and not job.waits_turn:
+            self.promise(session, job)
+        if job.expires:
+            self.end_in_time(session, job)
 
-    def _ring_for_the_oldest(self) -> None:
-        """All have the same time, so that they are due in their order: one timer is enough."""
-        self._rings = True
+    def end_in_time(self, session: ArmSession, job: ChangeJob) -> None:
+        """End a change when its time to live is over."""
+        wait_s = max(0.0, job.expires - self._ledger.clock.monotonic())
+        job.timers.append(self._timers.put(wait_s, self._expire, session, job))
+
+    def ring_for_the_oldest(self) -> None:
+        """Look after all replies that are promised: they have the same time, so that one timer is enough."""
+        self.rings = True
         _, due_s = next(iter(self._endings.promised.values()))
         self._timers.put(max(0.0, due_s - self._timers.time()), self._ring)
 
     def _ring(self) -> None:
         promised, now_s = self._endings.promised, self._timers.time()
-        self._rings = False
+        self.rings = False
         while promised:
             job, (session, due_s) = next(iter(promised.items()))
             if due_s > now_s:
-                self._ring_for_the_oldest()
+                self.ring_for_the_oldest()
                 return
             del promised[job]
             self.answer_overdue(session, job)
 
     def promise(self, session: ArmSession, job: ChangeJob) -> None:
-        """Promise a reply within 10 s for what waited for its turn, which is now."""
+        """Promise a reply within 10 s from now."""
         self._endings.promised[job] = session, self._timers.time() + REPLY_WITHIN_S
-        if not self._rings:
-            self._ring_for_the_oldest()
+        if not self.rings:
+            self.ring_for_the_oldest()
 
     def answer_overdue(self, session: ArmSession, job: ChangeJob) -> None:
         """Say how far it got, 10 s after commit 1."""

@@ -8,7 +8,7 @@ from broker.arms.batch_job import BatchJob, StepJob
 from broker.arms.jobs import ChangeJob
 from broker.life import State
 from broker.publish.documents import Documents
-from broker.record.event_parts import event_change, mode_of
+from broker.record.event_bodies import event_change, mode_of
 from broker.record.ledger import Ledger
 from broker.record.principals import FOREIGN_USER
 from broker.record.replies import Replies

@@ -18,7 +18,7 @@ from broker.record.replies import JSON, Replies
 from broker.settle.batches.batch_ends import BatchEnds
 from broker.settle.batches.batches import Batches, take_revision
 from broker.settle.batches.reversals import Reversals
-from broker.settle.deadlines import Deadlines
+from broker.settle.deadlines import REPLY_WITHIN_S, Deadlines
 from broker.settle.endings import Endings, not_taken, refusal_of_arm
 from broker.settle.exchange import EndedError, Exchange
 from broker.settle.fatal_reads import FatalReads
@@ -181,10 +181,18 @@ class Settler:
 
     def _begin(self, accepted: list[tuple[ArmSession, ChangeJob]]) -> None:
         """After commit 1: the clocks run, the queues run."""
-        stored_s = self._ledger.store.committed_s
-        for _, job in accepted:
+        stored_s, promised = self._ledger.store.committed_s, self.endings.promised
+        due_s = stored_s + REPLY_WITHIN_S
+        for session, job in accepted:
             job.committed, job.stored_s = True, stored_s
-        self.deadlines.start(accepted)
+            if job.state is State.SETTLED:
+                continue
+            if job.replied is None and not job.waits_turn:
+                promised[job] = session, due_s
+            if job.expires:
+                self.deadlines.end_in_time(session, job)
+        if promised and not self.deadlines.rings:
+            self.deadlines.ring_for_the_oldest()
         self._queues.begin(accepted)
 
     def let_begin(self, session: ArmSession, job: ChangeJob) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.store.pace import Pace
+from broker.store.group_commit import Pace
 from tests.counted_calls import CallCounter
 from tests.virtual_plant import Plant, play
 

@@ -2,7 +2,7 @@
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
-from broker.record.event_parts import event_change
+from broker.record.event_bodies import event_change
 from broker.record.ledger import Ledger
 from broker.record.recipes import RecipeBook
 from broker.record.replies import Replies

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from broker.accept.acks import Acks
+from broker.accept.intake import Acks
 from broker.link.mqtt_link import InboundMessage
 from tests.memory_link import MemoryLink
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from broker.accept.backlog import ALONE_S, FEW, MOST, MOST_ALONE, STUCK, Backlog
-from broker.accept.rates import Rates
+from broker.accept.rates import ALONE_S, FEW, MOST, MOST_ALONE, STUCK, Backlog, Rates
 from broker.publish.outbox import Publication
 from broker.settings import from_document
 from tests.virtual_plant import Plant, play

@@ -60,9 +60,9 @@ def test_a_clean_end_clears_everybody(tmp_path: Path) -> None:
 def test_the_record_is_bounded(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         quarantine = Quarantine(plant.service._ledger, "", clean=False)
-        quarantine._starts = {str(number): 1 for number in range(SUSPECTS_MOST)}
+        quarantine.starts = {str(number): 1 for number in range(SUSPECTS_MOST)}
         await quarantine.begin(message(b"one more"))
-        assert len(quarantine._starts) == SUSPECTS_MOST
-        assert "0" not in quarantine._starts
+        assert len(quarantine.starts) == SUSPECTS_MOST
+        assert "0" not in quarantine.starts
 
     play(tmp_path, scenario)

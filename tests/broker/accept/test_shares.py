@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from broker.accept.arrival import Arrival
-from broker.accept.shares import LOOKS, QUANTUM, Shares
+from broker.accept.turnstile import LOOKS, QUANTUM, Shares
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import RequestTopic
 from schema.codecs import PRESUMED

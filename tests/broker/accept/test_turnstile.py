@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from broker.accept import backlog, turnstile
-from broker.accept.backlog import MOST
+from broker.accept import rates, turnstile
 from broker.accept.costs import PAGE_COST
-from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST
+from broker.accept.rates import ANSWER_BURST, EXEMPT_BURST, MOST
 from broker.link.mqtt_link import InboundMessage
 from handlers.rpc_table import RPC_TABLE
 from tests.virtual_plant import Plant, play
@@ -216,7 +215,7 @@ def test_replies_are_bounded_while_receipts_lie_behind_requests(
 ) -> None:
     """Whoever has no bound is refused without an answer then, and the others are decided."""
     monkeypatch.setattr(turnstile, "REPLIES_MOST", 200)
-    monkeypatch.setattr(backlog, "STUCK", 400)
+    monkeypatch.setattr(rates, "STUCK", 400)
 
     async def scenario(plant: Plant) -> None:
         plant.link.answer()

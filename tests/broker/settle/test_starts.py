@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker.settle.starts import AT_ONCE, Starts
-from broker.store.pace import Pace
+from broker.store.group_commit import Pace
 from tests.virtual_plant import Plant, play
 
 SET, ITEM = "SetTwistLinearSoftLimit", "twist_linear_soft_limit"

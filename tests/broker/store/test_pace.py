@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from broker.store.anchor import Anchor
+from broker.store.group_commit import FEW, KEEP_OFF, QUICK_S, SLOW_S, Pace
 from broker.store.job import key_of
-from broker.store.pace import FEW, KEEP_OFF, QUICK_S, SLOW_S, Pace
 from broker.store.reader import _used
 from broker.store.rows import RequestRow
 from broker.store.store import Store

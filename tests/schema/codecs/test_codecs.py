@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schema.codecs import CODECS, Codec, codec_for, sniff, taken_back
+from schema.codecs import CODECS, PRESUMED, Codec, codec_for, sniff, taken_back
 from schema.codecs.plain import to_plain
 from schema.codecs.protobuf import encode_message
 from schema.codecs.registry import MESSAGES
@@ -27,6 +27,14 @@ def request(codec: Codec, record: Message) -> bytes:
         return wire.Request(id="7-1", params=encode_message(record)).SerializeToString()
     document = {"id": "7-1", "params": to_plain(record)}
     return json.dumps(document).encode() if codec.name == "json" else bytes(msgpack.packb(document))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "name"),
+    [("", "json"), ("text/plain", "json"), ("application/msgpack", "msgpack"), ("Application/MsgPack; v=1", "msgpack")],
+)
+def test_the_codec_of_a_reply_to_what_may_not_be_decodable(content_type: str, name: str) -> None:
+    assert PRESUMED[content_type].name == name
 
 
 def test_the_table() -> None:
