@@ -26,6 +26,9 @@ class Checker:
         """Modes that another writer changed while no override was live."""
         self.foreign: set[str] = set()
         """Modes that another writer changed, at any time."""
+        self.left: set[str] = set()
+        """Modes that an end did not lead back before the next change: somebody's was not settled yet."""
+        self._due: set[str] = set()
         self.ended = 0
         self.twice: list[tuple[str, int]] = []
         """Overrides whose end was told of a mode more than once."""
@@ -47,11 +50,14 @@ class Checker:
         mode, before, after = change.get("slot", NO_MODE), number(change["before"]), number(change["after"])
         if mode not in self.live:
             return
+        if mode in self._due and cause != "returned":
+            self.left.add(mode)
         if cause == "foreign":
             self.foreign.add(mode)
             if not self.live[mode]:
                 self.touched.add(mode)
         elif cause == "returned" or (cause == "unchanged" and self.live[mode]):
+            self._due.discard(mode)
             return
         elif "until" not in event or self._over.get((mode, rev)) == "kept":
             self._settle(mode, rev, after)
@@ -77,6 +83,8 @@ class Checker:
             if (mode, rev) in self._over:
                 self.twice.append((mode, rev))
             self._over[mode, rev] = event["cause"]
+            if event["cause"] in ("expired", "ended") and rev == max(self.live[mode], default=0):
+                self._due.add(mode)
             given = self.live[mode].pop(rev, None)
             if event["cause"] == "kept" and given is not None:
                 self._settle(mode, rev, given)
