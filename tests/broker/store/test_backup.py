@@ -23,10 +23,10 @@ Make = Callable[..., ChangeRow]
 
 @pytest.fixture
 async def store(tmp_path: Path, committed: Committed, make_change: Make) -> Iterator[Store]:  # type: ignore[misc]
-    """An open store with changes in every state that a row may have."""
+    """An open store with changes in every state."""
     store = Store.open(tmp_path / "data", lambda: 0)
     store.load()
-    states = [*(state for state in State if state is not State.RESUMED), State.ACCEPTED]
+    states = [*State, State.ACCEPTED]
     for n, state in enumerate(states, 1):
         key = "control_mode" if n == len(states) else "gravity_vector"
         store.batch.add_change(make_change(n, state=state, key=key, epoch=1, cmd_seq=n))
