@@ -173,6 +173,23 @@ async def test_a_callback_that_raises_breaks_the_store(reopen: Reopen) -> None:
     assert caught.value.__cause__ is failure
 
 
+async def test_rows_that_cannot_be_made_break_the_store_and_nothing_of_the_batch_is_kept(
+    reopen: Reopen, make_request: Requests
+) -> None:
+    store = reopen()
+
+    def fail() -> ArmRow:
+        raise KeyError("a bug")
+
+    store.batch.add_request(make_request(1))
+    store.batch.changed_arms["r1"] = fail
+    store.flush_soon()
+    with pytest.raises(StoreBrokenError, match="KeyError: 'a bug'"):
+        await store.failed
+    store.close()
+    assert reopen().known("alice", "alice-hmi", "id-1") is None
+
+
 async def test_who_asks_late_or_was_cancelled_is_told_too(reopen: Reopen, fill_up: Callable[[Store], None]) -> None:
     store = reopen()
     waiting = asyncio.ensure_future(store.failed)
