@@ -53,7 +53,7 @@ def test_all_that_it_told_is_told(data: Path, told: dict[str, Any]) -> None:
     assert loaded.damages == []
     for arm in ("r1", "r2"):
         page = store.history(arm, 0, MANY, None, 500)
-        changes = [plain(change, "loosening", "terms") for change in page.changes]
+        changes = [plain(change, "loosening", "terms", "ground") for change in page.changes]
         assert (changes, page.missing) == (told["history"][arm], [])
         events = store.events(arm, 0, 500, MANY)
         assert ([json.loads(event.body) for event in events.events], events.missing) == (told["events"][arm], [])
