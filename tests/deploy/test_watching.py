@@ -25,7 +25,7 @@ FOREIGN = {
 }
 """What is there without us, and its labels."""
 WORDS = {
-    "and", "on", "by", "sum", "min", "rate", "increase", "changes", "topk", "histogram_quantile", "le",
+    "and", "on", "by", "sum", "min", "max", "rate", "increase", "changes", "topk", "histogram_quantile", "le",
 }  # fmt: skip
 """Words of the language that are used."""
 
