@@ -20,7 +20,7 @@ site: $(VENV)/.ready-dev
 	$(VENV)/bin/mkdocs build --strict
 
 bench: $(VENV)/.ready-dev $(ROS_VENV)/.ready
-	for each in bench/*.py; do echo "== $$each" && $(VENV)/bin/python "$$each" || exit; done
+	for each in bench/*.py; do echo "== $$each" && PYTHONPATH=. $(VENV)/bin/python "$$each" || exit; done
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -5,7 +5,7 @@ A service on a link in memory, 64 Sets at once. Prints the ratio by the quickest
 what else the machine does), and what a Prometheus that asks every 15 s and a probe of health every 10 s take of a load.
 Exit code 1 where counting takes more than 2 %.
 
-    bench/metrics.py [--rounds 600] [--arms 32]
+    PYTHONPATH=. bench/metrics.py [--rounds 600] [--arms 32]
 """
 
 import argparse
