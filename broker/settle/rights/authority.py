@@ -77,7 +77,9 @@ class Authorities:
     def begin(self, session: ArmSession) -> None:
         """Tell what the settings changed, and end the lock in time."""
         if (before := self._dropped.pop(session.arm, None)) is not None:
-            self._tell(session, AdminEvent.AUTHORITY_CHANGED, SETTINGS, before, session.state.authority)
+            self._administration.changed(
+                session, AdminEvent.AUTHORITY_CHANGED, SETTINGS, before, session.state.authority
+            )
         self.watch(session)
 
     def _restore(self, session: ArmSession, meta: Mapping[str, str]) -> None:
@@ -139,27 +141,16 @@ class Authorities:
 
     def _set_authority(self, session: ArmSession, authority: Authority, by: Author, asked: Asked) -> None:
         before, session.state.authority = session.state.authority, authority
-        self._tell(session, AdminEvent.AUTHORITY_CHANGED, by, before, authority, asked)
+        self._administration.changed(session, AdminEvent.AUTHORITY_CHANGED, by, before, authority, asked)
         self._tell_changed(session)
 
     def _hold(self, session: ArmSession, hold: Hold | None, by: Author, asked: Asked) -> None:
         before, session.state.hold = session.state.hold, hold
         self._put(HOLD_KEY, session, hold)
         event = AdminEvent.ARM_RELEASED if hold is None else AdminEvent.ARM_HELD
-        self._tell(session, event, by, _shown(before), _shown(hold), asked)
+        self._administration.changed(session, event, by, _shown(before), _shown(hold), asked)
         self.watch(session)
         self._tell_changed(session)
-
-    def _tell(
-        self,
-        session: ArmSession,
-        event: AdminEvent,
-        by: Author,
-        before: Plain,
-        after: Plain,
-        asked: Asked = NOBODY_ASKED,
-    ) -> None:
-        self._administration.changed(session, event, by, before, after, asked)
 
     def _tell_changed(self, session: ArmSession) -> None:
         """Show it once it is committed, and look at what waits again."""

@@ -14,7 +14,8 @@ LIMITS_MOST, WHOLE_MOST = 360, 1_600
 """The same of what its arm is limited by, and of all that a row takes with the documents of its arm."""
 
 
-def test_calls_of_a_row(tmp_path: Path) -> None:
+def counted(folder: Path, documents_s: float) -> CallCounter:
+    """The calls of a plan over all arms, and of what follows for so many seconds of the plant's own time."""
     loop = CallCounter()
 
     async def scenario(plant: Plant) -> None:
@@ -23,27 +24,23 @@ def test_calls_of_a_row(tmp_path: Path) -> None:
             await plant.turn(10.0)
         loop.start()
         await plant.call("@all", SET, twist(0.22), group={"parallel": 256})
+        if documents_s:
+            await plant.turn(documents_s)
         loop.stop()
 
-    play(tmp_path, scenario, arms=ARMS)
+    play(folder, scenario, arms=ARMS)
+    return loop
+
+
+def test_calls_of_a_row(tmp_path: Path) -> None:
+    loop = counted(tmp_path, 0.0)
     own = loop.rooms["broker/plans"] + loop.rooms["handlers/plans"]
     assert 0 < own / len(ARMS) <= OWN_MOST, own / len(ARMS)
 
 
 def test_calls_of_a_row_with_its_documents(tmp_path: Path) -> None:
     """Of arms that are alike what their limits come to is worked out once, not once an arm."""
-    loop = CallCounter()
-
-    async def scenario(plant: Plant) -> None:
-        for limit in (0.2, 0.21):
-            await plant.call("@all", SET, twist(limit))
-            await plant.turn(10.0)
-        loop.start()
-        await plant.call("@all", SET, twist(0.22), group={"parallel": 256})
-        await plant.turn(10.0)
-        loop.stop()
-
-    play(tmp_path, scenario, arms=ARMS)
+    loop = counted(tmp_path, 10.0)
     limits = loop.rooms["handlers/stack"] + loop.rooms["limits/stack"]
     assert 0 < limits / len(ARMS) <= LIMITS_MOST, limits / len(ARMS)
     assert 0 < loop.total / len(ARMS) <= WHOLE_MOST, loop.total / len(ARMS)

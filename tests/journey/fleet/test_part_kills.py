@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.journey.client import Client
+from tests.journey.fleet.killing import kill_while
 from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto
 
@@ -74,20 +75,7 @@ async def test_ruling_23_killed_at_any_moment_each_part_has_what_it_should_have(
         ]
         timed, lasting = Fitter(one, 1, valid_for_ms=1_000), Fitter(two, 2)
         await timed.limit(GROUND, 0)
-        async with asyncio.TaskGroup() as tasks:
-            for fitter in (timed, lasting):
-                tasks.create_task(fitter.work())
-            for epoch in range(2, KILLS + 2):
-                for fitter in (timed, lasting):
-                    while not fitter.progress.empty():
-                        fitter.progress.get_nowait()
-                    for _ in range(3):
-                        await fitter.progress.get()
-                await asyncio.sleep(chance.random() * 0.05)
-                service.kill()
-                service.start()
-                await online(watcher, epoch)
-            timed.stop = lasting.stop = True
+        await kill_while(service, watcher, (timed, lasting), KILLS, chance)
         try:
             since = (await one.call("r1", "GetHistory", {"limit": 1}))["rev"]
             await watcher.document("state/r1/config", lambda each: each["rev"] >= since and not each.get("overrides"))

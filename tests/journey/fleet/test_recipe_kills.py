@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.journey.client import Client
+from tests.journey.fleet.killing import kill_while
 from tests.journey.processes import ServiceProcess, online
 from tests.mosquitto import Mosquitto
 
@@ -82,21 +83,7 @@ async def test_killed_between_any_two_moments_it_loses_no_version_and_gives_no_n
         await online(watcher, 1)
         clients = [await stack.enter_async_context(Client(mosquitto.port, service.root, name, name)) for name in NAMES]
         cooks = [Cook(client, name) for client, name in zip(clients, NAMES, strict=True)]
-        async with asyncio.TaskGroup() as tasks:
-            for cook in cooks:
-                tasks.create_task(cook.work())
-            for epoch in range(2, KILLS + 2):
-                for cook in cooks:
-                    while not cook.progress.empty():
-                        cook.progress.get_nowait()
-                    for _ in range(3):
-                        await cook.progress.get()
-                await asyncio.sleep(chance.random() * 0.05)
-                service.kill()
-                service.start()
-                await online(watcher, epoch)
-            for cook in cooks:
-                cook.stop = True
+        await kill_while(service, watcher, cooks, KILLS, chance)
         try:
             for cook, name in zip(cooks, NAMES, strict=True):
                 for version, digest in cook.answered.items():
