@@ -1,17 +1,26 @@
-"""Fixtures that every test may use."""
+"""Fixtures that every test may use, and how tests are begun, shared out and told of."""
 
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
 from tests import moves
 from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
+from tests.sharing import FilesTogether
 from tests.vectors_place import VECTORS
 
 settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
 settings.load_profile("armbroker")
+
+FAILURES = "ARMBROKER_TEST_FAILURES"
+SHOWN = 1_500
+"""So many characters of why a test failed are told in the end."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -20,13 +29,49 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether | None:
+    """Share tests out as `FilesTogether` does, where groups of them are asked for."""
+    return FilesTogether(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def _is_one_of_several(config: pytest.Config) -> bool:
+    """Whether this process runs some of the tests for another one."""
+    return hasattr(config, "workerinput")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In a process of several keep out of the terminal what services log between two parts of tests.
+
+    They run on threads of their own. Within a test another standard error is in place, which catches what they log.
+    """
+    if _is_one_of_several(config):
+        terminal, honest = sys.stderr, sys.stderr.write
+
+        def write(text: str) -> int:
+            return honest(text) if threading.current_thread() is threading.main_thread() else len(text)
+
+        setattr(terminal, "write", write)  # noqa: B010 - one stream, not its class
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests recorded under "told": figures that are worth reading where they pass, too."""
+    """Print what tests recorded under "told": figures that are worth reading where they pass, too.
+
+    What failed is added to the file that `ARMBROKER_TEST_FAILURES` names.
+    """
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):
             for name, text in report.user_properties:
                 if name == "told" and report.when == "call":
                     terminalreporter.write_line(str(text))
+    path = os.environ.get(FAILURES)
+    if path and not _is_one_of_several(terminalreporter.config):
+        with Path(path).open("a", encoding="utf-8") as file:
+            for outcome in ("failed", "error"):
+                for report in terminalreporter.getreports(outcome):
+                    crash = getattr(report.longrepr, "reprcrash", None)
+                    why = str(crash.message if crash is not None else report.longrepr)
+                    file.write(f"{outcome.upper()} {report.nodeid} - {why[:SHOWN]}\n")
 
 
 WATCHED = moves.watch()

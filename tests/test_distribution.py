@@ -17,7 +17,7 @@ from tests.mosquitto import ROOT
 PACKAGES = ("armbroker", "broker", "devices", "handlers", "limits", "schema")
 VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("distribution")]
+pytestmark = pytest.mark.long
 
 
 class Built(NamedTuple):

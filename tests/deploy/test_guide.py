@@ -17,7 +17,7 @@ HOST = "mqtt.plant.example"
 ONLINE = re.compile(r"^(apt|/opt/\S+/pip) install", re.MULTILINE)
 """Commands that fetch packages; all others are run without a network."""
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.long, pytest.mark.xdist_group("guide")]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 
 def commands(section: str) -> list[str]:

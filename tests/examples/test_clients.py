@@ -19,7 +19,7 @@ CLIENTS = ("python", "c", "plc", "javascript")
 CURT = "plc"
 """It has short replies, without words."""
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("clients")]
+pytestmark = pytest.mark.long
 
 
 class Plant(NamedTuple):

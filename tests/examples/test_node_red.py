@@ -27,7 +27,7 @@ module.exports = {
 """
 PATIENCE_S = 60.0
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("node-red")]
+pytestmark = pytest.mark.long
 
 
 class NodeRed:

@@ -21,8 +21,6 @@ from tests.mosquitto import ROOT, Mosquitto, make_plant
 from tests.raw_publish import payload_of, response_topic, send
 from tests.vectors_place import VECTORS
 
-pytestmark = pytest.mark.xdist_group("hostile")
-
 ARM, SET = "arm-0001", "SetTwistLinearSoftLimit"
 VALUE = {"control_mode": "CARTESIAN_JOYSTICK", "twist_linear_soft_limit": 0.2}
 STORE = "store.sqlite3"

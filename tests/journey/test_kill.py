@@ -37,7 +37,7 @@ USERS = (("alice", "json", 5), ("bert", "msgpack", 5), ("cora", "protobuf", 5), 
 
 Reply = dict[str, Any]
 
-pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.long, pytest.mark.xdist_group("kill")]
+pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.long]
 
 
 class Sent(NamedTuple):
