@@ -1,5 +1,6 @@
 """Fixtures that every test may use, and how tests are begun, shared out and told of."""
 
+import gc
 import os
 import sys
 import threading
@@ -21,6 +22,17 @@ settings.load_profile("armbroker")
 FAILURES = "ARMBROKER_TEST_FAILURES"
 SHOWN = 1_500
 """So many characters of why a test failed are told in the end."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What thousands of tests consist of stays to the end: no collection of garbage need look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

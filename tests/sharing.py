@@ -8,6 +8,7 @@ TOGETHER = frozenset({
     "tests/examples/test_node_red.py",
     "tests/journey/test_hostile.py",
     "tests/journey/test_kill.py",
+    "tests/test_architecture.py",
     "tests/test_conftest.py",
     "tests/test_distribution.py",
 })  # fmt: skip

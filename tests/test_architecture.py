@@ -40,7 +40,10 @@ def read_sources(*folders: str) -> tuple[Source, ...]:
     return tuple(Source(path, text, ast.parse(text)) for path, text in texts.items())
 
 
-SOURCES = read_sources(*PACKAGES)
+@pytest.fixture(scope="module")
+def sources() -> tuple[Source, ...]:
+    """All files of the packages."""
+    return read_sources(*PACKAGES)
 
 
 def imported(source: Source) -> Iterator[str]:
@@ -82,21 +85,21 @@ def sizes(source: Source) -> Iterator[tuple[str, int, int]]:
             yield f"{source.path}: {node.name}", len(public), PUBLIC_METHODS
 
 
-def test_files_functions_and_classes_stay_small() -> None:
-    sources = read_sources(*PACKAGES, "scripts", "bench")
-    large = {name: size for source in sources for name, size, most in sizes(source) if size > most}
+def test_files_functions_and_classes_stay_small(sources: tuple[Source, ...]) -> None:
+    everything = (*sources, *read_sources("scripts", "bench"))
+    large = {name: size for source in everything for name, size, most in sizes(source) if size > most}
     assert large.keys() == LARGE.keys(), large
 
 
-def test_only_the_store_imports_a_database() -> None:
-    users = [source.path for source in SOURCES if "sqlite3" in imported(source)]
+def test_only_the_store_imports_a_database(sources: tuple[Source, ...]) -> None:
+    users = [source.path for source in sources if "sqlite3" in imported(source)]
     assert users
     assert [path for path in users if not path.startswith("broker/store/")] == []
 
 
 @pytest.mark.parametrize("library", MQTT_LIBRARIES)
-def test_an_mqtt_library_is_imported_by_one_client_only(library: str) -> None:
-    users = [source.path for source in SOURCES if library in imported(source)]
+def test_an_mqtt_library_is_imported_by_one_client_only(library: str, sources: tuple[Source, ...]) -> None:
+    users = [source.path for source in sources if library in imported(source)]
     assert users
     assert [path for path in users if not path.startswith(MQTT_LIBRARIES[library])] == []
 
@@ -113,10 +116,10 @@ ENVIRONMENT = {
 """Who may touch the environment, each with the reason."""
 
 
-def test_only_the_settings_read_the_environment() -> None:
+def test_only_the_settings_read_the_environment(sources: tuple[Source, ...]) -> None:
     readers = {
         source.path
-        for source in SOURCES
+        for source in sources
         for node in ast.walk(source.tree)
         if (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"})
         or (isinstance(node, ast.ImportFrom) and node.module == "os")
@@ -124,10 +127,10 @@ def test_only_the_settings_read_the_environment() -> None:
     assert readers == ENVIRONMENT.keys()
 
 
-def test_only_topics_formats_topics() -> None:
+def test_only_topics_formats_topics(sources: tuple[Source, ...]) -> None:
     formatting = {
         (source.path, text)
-        for source in SOURCES
+        for source in sources
         if source.path.startswith(("armbroker/", "broker/")) and source.path != "broker/topics.py"
         for text in texts(source)
         if any(part in f"/{text}" for part in TOPIC_PARTS)
@@ -135,11 +138,11 @@ def test_only_topics_formats_topics() -> None:
     assert formatting == set()
 
 
-def test_whatever_waits_lives_in_the_broker_and_the_devices() -> None:
+def test_whatever_waits_lives_in_the_broker_and_the_devices(sources: tuple[Source, ...]) -> None:
     waiting = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)
     places = {
         source.path.partition("/")[0]
-        for source in SOURCES
+        for source in sources
         if any(isinstance(node, waiting) for node in ast.walk(source.tree)) or "asyncio" in imported(source)
     }
     assert places == {"armbroker", "broker", "devices"}
