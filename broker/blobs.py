@@ -1,5 +1,6 @@
 """Records as the opaque bytes of the store, and back."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,26 +16,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=8192)
-def pack(message: Message) -> bytes:
-    """A message as JSON bytes."""
-    return _encode(to_plain(message))
-
-
-@lru_cache(maxsize=8192)
 def shared(message: Message) -> Message:
     """A message that says the same, one for many arms: 10,000 arms of one model hold the same numbers."""
     return message
 
 
-@lru_cache(maxsize=8192)
-def unpack(blob: bytes, cls: type[Message]) -> Message:
-    """The message in bytes of `pack`."""
-    return from_plain(msgspec.json.decode(blob), cls)
-
-
-def pack_setters(desired: Setter, reported: Setter) -> bytes:
-    """Who set the desired and the reported value of a slot, as JSON bytes."""
-    return _encode((desired, reported))
+pack_setters: Callable[[tuple[Setter, Setter]], bytes] = _encode
+"""Who set the desired and the reported value of a slot, as JSON bytes."""
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import WHOLE, BatchJob, fill
 from broker.arms.damages import Damages, hold
 from broker.arms.jobs import Address, ChangeJob, Waiter
-from broker.blobs import unpack, unpack_description, unpack_setters
+from broker.blobs import unpack_description, unpack_setters
 from broker.life import SENT, Origin, State
 from broker.record.administration import SETTINGS, Administration
 from broker.record.ledger import BATCH, RESTORE, Ledger
@@ -40,6 +40,7 @@ from handlers.overrides.returns import aim_of
 from handlers.state.places import differing_parts
 from handlers.state.provenance import PARTED, numbers_of
 from schema.arms import Verb
+from schema.codecs.plain import unpack
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.events import AdminEvent

@@ -52,7 +52,6 @@ from broker.settings.password import Password
 from broker.settle.contact.drift import Drift
 from broker.settle.contact.fences import Fences
 from broker.settle.queues import Queues
-from broker.settle.worker import ArmWorker
 from broker.store.errors import StoreFullError
 from broker.store.rows import Loaded
 from broker.store.store import Store
@@ -110,7 +109,7 @@ class Service:
         self.fleet_events = FleetEvents(ledger, fleet_stream(loaded.arms))
         self._documents, self._notices = ledger.documents, ledger.notices
         self._announcer = announcer = Announcer(settings, topics, ledger, identity)
-        self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks)
+        self._replies, self._queues = replies, queues = Replies(ledger), Queues(tasks, clock.monotonic)
         self._settler = settler = settler_of(settings, ledger, replies, queues)
         self._drift = Drift(ledger, settler, loop, {arm.id for arm in settings.arm if arm.drift == REAPPLY})
         self._fences = Fences(ledger, accept=accept_lost)
@@ -201,7 +200,7 @@ class Service:
             LinkError: the MQTT server cannot be reached.
             HistoryLostError: arms know more than the store.
         """
-        self._queues.serve(ArmWorker(self._presence, self._settler, self._reconciler))
+        self._queues.serve(self._presence, self._settler, self._reconciler)
         keep_doubts(self._clock, self._store, self._loaded)
         await self._claim_root()
         recovery.restore(self.sessions, self._loaded, self._damages)

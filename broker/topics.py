@@ -53,18 +53,18 @@ def is_group(level: str) -> bool:
     return level.startswith("@") and is_name(level[1:])
 
 
-class EventTopics(dict[tuple[str, str], str]):
-    """Where events go below a base, by arm and by what `schema.events.EVENT_TOPICS` says of their names."""
+class _Below(dict[tuple[str, str], str]):
+    """What two levels make below a base, with `end` behind them."""
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, end: str = "") -> None:
         super().__init__()
-        self._base = base
+        self._base, self._end = base, end
 
-    def __missing__(self, event: tuple[str, str]) -> str:
+    def __missing__(self, levels: tuple[str, str]) -> str:
         """Make a topic, once while it is among the last ones."""
         if len(self) >= _TOPICS_KEPT:
             self.clear()
-        topic = self[event] = f"{self._base}{event[0]}/{event[1]}"
+        topic = self[levels] = f"{self._base}{levels[0]}/{levels[1]}{self._end}"
         return topic
 
 
@@ -124,7 +124,10 @@ class Topics:
         self._requests = f"{self._base}/req/"
         self._replies = f"{self._base}/res/"
         self._devices = f"{self._base}/dev/"
-        self.events = EventTopics(f"{self._base}/evt/")
+        self.events = _Below(f"{self._base}/evt/")
+        """Where events go, by arm and by what `schema.events.EVENT_TOPICS` says of their names."""
+        self.replies = _Below(self._replies, "/")
+        """What the topics of replies begin with where there is no Response Topic, by user and connection."""
         self.requests = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT)
         """The levels of request topics; None if their number, the user or the connection is bad."""
         self.parse_request = self.requests.__getitem__

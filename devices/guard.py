@@ -12,6 +12,7 @@ import structlog
 from devices.adapter import (
     ArmAdapter,
     ArmAwayError,
+    ArmChange,
     ArmError,
     ArmRefusedError,
     ArmTimeoutError,
@@ -170,6 +171,8 @@ class GuardedArm:
         self._arm.watch(self._hear)
 
     def _hear(self, notice: Notice) -> None:
+        if type(notice) is ArmChange and notice.ours:  # who sent the command reads it back
+            return
         if type(notice) is LinkState and notice.online:
             self._succeeded()
         self._sink(notice)

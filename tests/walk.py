@@ -29,7 +29,15 @@ The arm answers at once and the disk is quick: then everything happens in one tu
 functions are met later: a commit in the writer's thread (`Writer.commit` instead of `Writer.commit_here`), the exchange
 with the arm in a task of its queue (`Settler.settle` instead of `Settler.settle_now`).
 """
-BY_THE_MOMENT = {"Reserve._look", "Reserve._make", "disk", "format_time", "Clock._reckon", "Clock._judge"}
+BY_THE_MOMENT = {
+    "Reserve.look",
+    "Reserve._look",
+    "Reserve._make",
+    "disk",
+    "format_time",
+    "Clock._reckon",
+    "Clock._judge",
+}
 """Met once a second or so: left out."""
 WIDTH = 120
 STAGES: tuple[tuple[str, str, str], ...] = (

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from armbroker.cli.exits import Exit
 from broker.arms.batch_job import old_outcomes, unpack_batch, unpack_values
-from broker.blobs import unpack
 from broker.clock import Clock
 from broker.settings import Settings, SettingsError, load
 from broker.settings.policy_file import compiled, groups_of, policy_doubts, read_policy, service_faults
@@ -24,6 +23,7 @@ from handlers.policy.verdict import Facts, Proposed, Refused, of_all
 from handlers.policy.words import refusal_of
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Slot
+from schema.codecs.plain import unpack
 from schema.codecs.times import format_time
 from schema.items import ITEMS, slot_path
 from schema.messages import Message

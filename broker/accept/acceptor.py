@@ -183,7 +183,7 @@ class Acceptor:
         state = NOWHERE if session is None else session.state
         if state.authority is not Authority.CONTROL and only_checked(arrival, session):
             arrival.checked_only, arrival.remembered = True, False
-        expires_us = expiry_us(arrival, users, self._ledger.clock)
+        expires_us = expiry_us(arrival, users, self._ledger.clock) if arrival.timed else 0
         rpc = method_of(arrival, session, self._sessions, self._settings)
         asked = arrival.envelope
         if (
@@ -310,7 +310,7 @@ class Acceptor:
             self._denials.add(told, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)
-        room = not self._ledger.store.reserve.full()
+        room = not self._ledger.store.reserve.full
         if arrival.remembered and error.retry is not Retry.SAME_ID and self._known_ids.is_new(arrival) and room:
             self._audit(arrival, decision="refused", kind=error.kind)
             self._replies.remember(self._request_row(arrival), address, reply)

@@ -21,11 +21,7 @@ def expiry_us(arrival: Arrival, users: Users, clock: Clock) -> int:
     Raises:
         BrokerError: issued_in_future, expired.
     """
-    envelope, rpc = arrival.envelope, arrival.rpc
-    if envelope.issued_at_us is not None:
-        place_in_time(arrival, users, clock)
-    elif not (envelope.ttl_ms or arrival.message.expiry_s is not None or envelope.when or (rpc and rpc.ttl_ms)):
-        return 0
+    place_in_time(arrival, users, clock)
     return deadline_us(arrival, users)
 
 

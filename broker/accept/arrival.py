@@ -9,7 +9,7 @@ from broker.arms.jobs import Address
 from broker.link.mqtt_link import InboundMessage
 from broker.topics import NAMES, RequestTopic, Topics, is_group
 from handlers.rpc.row import Access, Rpc
-from schema.codecs import codec_for, taken_back
+from schema.codecs import CODECS, codec_for, taken_back
 from schema.codecs.codec import Codec
 from schema.codecs.large import Lifted
 from schema.envelope import LISTS_LIMIT, PAYLOAD_LIMIT, GroupOptions, RequestEnvelope, Warned
@@ -76,6 +76,8 @@ class Arrival(msgspec.Struct, eq=False):
     """Whether the outcome is kept under the id: writes, and whatever cannot be told to be a read."""
     key: int = 0
     """What its id is found by in the store, once somebody looked."""
+    timed: bool = False
+    """Whether something of it tells when it was issued, or when it expires."""
     is_new: bool = False
     """Whether nothing committed has its id; counts while it is decided."""
 
@@ -115,7 +117,7 @@ class Arrival(msgspec.Struct, eq=False):
         message = self.message
         wanted = topic = message.response_topic
         if not wanted or not topics.is_reply_of(wanted, self.topic.user):
-            topic = topics.reply(self.topic.user, self.topic.conn, self.id or NO_LEAF)
+            topic = topics.replies[self.topic.user, self.topic.conn] + (self.id or NO_LEAF)
             given = wanted or message.blank_response
             if given and not any(warned.name == "RESPONSE_TOPIC_IGNORED" for warned in self.warnings):
                 text = f"Response Topic {wanted[:_LONGEST_QUOTE]!r} is none of yours; the reply went to {topic}"
@@ -158,7 +160,16 @@ def try_decoding(arrival: Arrival) -> None:
         _decode(arrival)
     except Exception as error:  # noqa: BLE001 - told when it is decided
         arrival.wrong = error
-    arrival.remembered = writes and arrival.id != "" and not arrival.envelope.dry_run
+    envelope, expiry_s = arrival.envelope, arrival.message.expiry_s
+    arrival.remembered = writes and arrival.id != "" and not envelope.dry_run
+    if (
+        envelope.issued_at_us is not None
+        or envelope.ttl_ms
+        or envelope.when
+        or expiry_s is not None
+        or (rpc is not None and rpc.ttl_ms)
+    ):
+        arrival.timed = True
 
 
 def _decode(arrival: Arrival) -> None:
@@ -170,7 +181,9 @@ def _decode(arrival: Arrival) -> None:
         raise BrokerError("too_large", f"payload: {size} bytes, at most {most}")
     wrong = _wrong_before_envelope(arrival) if message.retain or not NAMES[arrival.topic.arm] else None
     try:
-        arrival.codec = codec = codec_for(message.content_type, payload)
+        if message.content_type not in CODECS and (message.content_type or payload[:1] != b"{"):
+            arrival.codec = codec_for(message.content_type, payload)
+        codec = arrival.codec
         whole = None
         if rpc is not None and rpc.request is not None and size <= PAYLOAD_LIMIT:
             whole = codec.decode_whole(payload, rpc.request)

@@ -206,7 +206,7 @@ class Decision:
             check_lock(rpc, session, request, self.users)
         asked, writes = request.envelope, rpc.access is Access.WRITE
         only = checked_only or asked.dry_run
-        if writes and not only and self._reserve.full():
+        if writes and not only and self._reserve.full:
             raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")
         if wrong is not None:
             check_values(rpc, session, request, wrong)

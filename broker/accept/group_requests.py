@@ -51,7 +51,7 @@ class GroupRequests:
             raise BrokerError("unsupported_option", f"if_rev is for one arm, {group.address} is a group")
         check_group_right(group.address, group.members, rpc, topic.user, self._users.grant(topic.user))
         writes = rpc.access is Access.WRITE and not arrival.envelope.dry_run
-        if writes and self._reserve.full():
+        if writes and self._reserve.full:
             raise BrokerError("store_unavailable", f"the disk of the store is full. {NOTHING_CHANGED}")
         if arrival.params_error is not None:
             raise arrival.params_error

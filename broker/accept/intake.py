@@ -132,7 +132,7 @@ class Intake:
         loop, presence = asyncio.get_running_loop(), self._presence
         async for batch in self._link.batches():
             self.busy = True
-            if not presence.sure:
+            if loop.time() > presence.sure_until_s and not presence.sure:
                 await presence.made_sure()
             handed_s = loop.time()
             yield self._aged(batch) if self._marker else batch

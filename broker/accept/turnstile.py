@@ -19,6 +19,7 @@ from broker.record.ledger import Ledger
 from broker.record.replies import Replies
 from broker.settings import Settings
 from broker.settle.queues import Queues
+from broker.store.reserve import LOOK_EVERY_S
 from broker.topics import Topics, user_of
 from handlers.rpc_table import MAY_TIGHTEN
 from schema.codecs import PRESUMED
@@ -187,6 +188,8 @@ class Turnstile:
         """Whether nothing more is decided; whether messages are taken in."""
         self._asked: Callable[[], None] | None = None
         self._taken_before = -1
+        self._look_s = 0.0
+        """When it is looked again whether the disk is full."""
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -325,7 +328,8 @@ class Turnstile:
         if self._asked is not None:
             self._ledger.after_commit(self._asked)
             self._asked = None
-        if not self._presence.sure or self._outbox.holds(REPLIES_MOST):
+        unsure = self._clock.monotonic() > self._presence.sure_until_s and not self._presence.sure
+        if unsure or self._outbox.holds(REPLIES_MOST):
             self._picking = asyncio.get_running_loop().call_later(AGAIN_S, self._pick)
             return
         self._picking = None
@@ -345,6 +349,9 @@ class Turnstile:
         """Decide for the time of a slice."""
         clock, shares, following, outbox = self._clock, self._shares, self._next, self._outbox
         begun_s = at_s = clock.monotonic()
+        if begun_s >= self._look_s:
+            self._look_s = begun_s + LOOK_EVERY_S
+            self._ledger.store.reserve.look()
         while (shares.count or following) and at_s - begun_s < SLICE_S:
             if outbox.backlog >= REPLIES_MOST and outbox.holds(REPLIES_MOST):
                 break

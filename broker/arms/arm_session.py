@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from broker.arms.jobs import ChangeJob, Job
 from broker.arms.stream import encode_heads
-from broker.blobs import pack, pack_setters
-from broker.life import QUEUED, SENT, State
+from broker.blobs import pack_setters
+from broker.life import QUEUED, SENT, Origin, State
 from broker.store.rows import ArmRow, ItemRow
 from devices.adapter import Snapshot
 from devices.guard import GuardedArm
@@ -15,6 +15,7 @@ from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, PARTED, Setter, set_by
 from handlers.state.recipes import key_of
 from schema.arms import Activity, Authority, Description
+from schema.codecs.plain import pack
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -122,7 +123,7 @@ class ArmSession:
             desired_rev=state.desired_rev.get(slot, 0),
             last_rev=state.last_rev.get(slot, 0),
             reported=pack(state.reported[slot]),
-            set_by=pack_setters(state.desired_by.get(slot, NOBODY), state.reported_by.get(slot, NOBODY)),
+            set_by=pack_setters((state.desired_by.get(slot, NOBODY), state.reported_by.get(slot, NOBODY))),
         )
 
     def setter_of(self, job: ChangeJob, value: Message) -> Setter:
@@ -226,6 +227,14 @@ class ArmSession:
     def may_be_with_arm(self, job: ChangeJob) -> bool:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
         return self.busy_with is job or job.state is State.RESUMED or job.state is State.UNKNOWN
+
+    def is_clear_for(self, job: ChangeJob) -> bool:
+        """Whether nothing at all stands in the way of a new change to its arm; false: `Obstacles` tells what does."""
+        state = self.state
+        at_leave = state.authority is Authority.CONTROL and state.hold is None and state.overrides is None
+        there = state.online and state.ready and not state.distrust
+        plain = job.terms is None and not job.expires and not job.back
+        return at_leave and there and plain and job.origin is Origin.NEW and job.reverts == self.reverts
 
     def numbers_ahead(self) -> bool:
         """Whether a new change may have its command number at once: all before it have one, and the arm is prompt."""

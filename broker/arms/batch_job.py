@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from broker.arms.jobs import ChangeJob, common_of
-from broker.blobs import pack, unpack
 from broker.life import State
 from broker.store.rows import Terms
 from handlers.batch.order import step_direction
@@ -17,6 +16,7 @@ from handlers.rpc.outcome import BatchProposal, Restoration
 from handlers.rpc.request import Request
 from handlers.state.provenance import Stamp
 from schema.arms import Slot, Verb
+from schema.codecs.plain import pack, unpack
 from schema.enums import ControlConfigurationEvent
 from schema.errors import BrokerError
 from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path

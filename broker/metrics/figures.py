@@ -123,11 +123,11 @@ class Reading:
 
     def _store(self) -> Iterable[tuple[str, Labels, Value]]:
         store, found = self._parts.ledger.store, sizes(self._parts.settings.data_dir)
-        yield "commit_seconds", _NO_LABELS, store.commits.counted
+        yield "commit_seconds", _NO_LABELS, store.commits
         yield "store_bytes", ("database",), found.database
         yield "store_bytes", ("wal",), found.wal
         yield "store_free_bytes", _NO_LABELS, found.free
-        yield "store_full", _NO_LABELS, store.reserve.full()
+        yield "store_full", _NO_LABELS, store.reserve.look()
 
     def _publications(self) -> Iterable[tuple[str, Labels, Value]]:
         ledger = self._parts.ledger

@@ -16,7 +16,7 @@ def obstacles(link: MqttLink, presence: Presence, ledger: Ledger, turnstile: Tur
     checks = (
         (not link.connected, "it is not connected to the MQTT server"),
         (ledger.store.error is not None, f"the store failed: {ledger.store.error}"),
-        (ledger.store.reserve.full(), "the disk of the store is full: changes are refused"),
+        (ledger.store.reserve.look(), "the disk of the store is full: changes are refused"),
         (not presence.sure, "it has to make sure that no other service took its place"),
         (waiting > BEHIND_MOST, f"{waiting} requests wait for their turn, more than {BEHIND_MOST}"),
         (backlog >= REPLIES_MOST, f"{backlog} publications wait for the MQTT server: nothing is decided meanwhile"),

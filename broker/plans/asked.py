@@ -5,13 +5,12 @@ from typing import Any
 
 import msgspec
 
-from broker.blobs import unpack
 from handlers.methods.apply_recipe import apply_recipe
 from handlers.plans.plan import Asked
 from handlers.rpc.request import Request
 from handlers.rpc.row import Rpc
 from handlers.rpc_table import RPC_TABLE
-from schema.codecs.plain import to_plain
+from schema.codecs.plain import to_plain, unpack
 from schema.envelope import RequestEnvelope, When
 from schema.messages import Message
 

@@ -8,6 +8,7 @@ from broker.clock import Clock
 from broker.plans.live import Live
 from broker.plans.rows import AGAIN_S, PutOffError
 from broker.record.traffic import Traffic
+from broker.store.reserve import Reserve
 from handlers.plans.pace import Bucket
 from handlers.plans.states import PlanState
 
@@ -36,13 +37,16 @@ class Driver:
         plans: the plans by number.
         steps: what is done with the next row of a plan in a state.
         rate: rows a second that begin while other requests come.
+        reserve: is looked at before rows are accepted.
     """
 
     def __init__(
-        self, clock: Clock, traffic: Traffic, plans: Mapping[int, Live], steps: Mapping[PlanState, Step], rate: float
-    ) -> None:
+        self, clock: Clock, traffic: Traffic, plans: Mapping[int, Live], steps: Mapping[PlanState, Step], rate: float,
+        reserve: Reserve,
+    ) -> None:  # fmt: skip
         self._clock, self._traffic, self._plans, self._steps = clock, traffic, plans, steps
         self.bucket = Bucket(rate, 0.0, clock.monotonic())
+        self._reserve = reserve
         self._order: deque[int] = deque()
         self._wake = asyncio.Event()
         self._paced = False
@@ -93,6 +97,7 @@ class Driver:
         monotonic, most_s = self._clock.monotonic, BESIDE_S if busy else SLICE_S
         if began < self._halted_until:
             return self._halted_until - began
+        self._reserve.look()
         self.bucket.fill(began)
         for _ in range(SLICE_ROWS):
             live = self._pick(began)

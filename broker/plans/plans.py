@@ -100,7 +100,7 @@ class Plans:
                 PlanState.CHECKING: self._look, PlanState.RUNNING: self.work.begin,
                 PlanState.REVERSING: self.reversing.step,
             },
-            around.rate,
+            around.rate, ledger.store.reserve,
         )  # fmt: skip
         self.book.changed = self._changed
         self._dry = 0

@@ -6,6 +6,7 @@ requests wait on the first connection.
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -64,6 +65,8 @@ class Presence:
         self._heard_us = 0
         """The `seen_at` of our own document that came back last."""
         self._news, self._sure, self._doubt = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.sure_until_s = -math.inf
+        """Until when `sure` holds by itself, in seconds of the loop's clock; later it has to be asked."""
         self._own: list[asyncio.Task[None]] = []
         self._closing = self._lost = False
 
@@ -156,6 +159,8 @@ class Presence:
         pulse = self.pulse
         if self._time() - pulse.last_s > pulse.every_s + LATE_S:
             pulse.look()
+        if self._sure.is_set():
+            self.sure_until_s = pulse.last_s + pulse.every_s + LATE_S
         return self._sure.is_set()
 
     async def made_sure(self) -> None:
@@ -198,8 +203,13 @@ class Presence:
             self._begin_to_doubt()
 
     def _begin_to_doubt(self) -> None:
-        self._sure.clear()
+        self._stop()
         self._doubt.set()
+
+    def _stop(self) -> None:
+        """Nothing may be done until it is sure again."""
+        self._sure.clear()
+        self.sure_until_s = -math.inf
 
     def tell(self) -> int:
         """Publish our document, if it is true and can be; its `seen_at` in µs, else 0."""
@@ -237,7 +247,7 @@ class Presence:
             self.tell()
         elif answer is Answer.END:
             self._lost = True
-            self._sure.clear()
+            self._stop()
             text = f"another service serves the same root ({self._rivals.stronger}), so this one ends"
             hint = "stop one of the two for good; a start with --take-over ends the other"
             raise SecondServiceError(f"{text} (start {self.identity.start}); {hint}")

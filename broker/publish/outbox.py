@@ -74,8 +74,8 @@ class Outbox:
         """Told how many seconds a publication took: of one at a time every fourth; set by the composition root."""
         self._timed: Publication | None = None
         self._timed_s, self._untold = 0.0, TOLD_OF
-        self.on_room: Callable[[], None] = lambda: None
-        """Asks for more, when there is little left; set by who has it."""
+        self.on_room: Callable[[], None] | None = None
+        """Asks for more, when there is little left; set by who has it, while there is any."""
         self.live = 0
         """Replies, events and notices given so far: what shows that the service is at work."""
         link.on_session(lambda _present: self.pump())
@@ -128,7 +128,7 @@ class Outbox:
         if self._closed:
             return
         self._sweep()
-        if len(self._waiting) < IN_FLIGHT and self._link.connected:
+        if self.on_room is not None and len(self._waiting) < IN_FLIGHT and self._link.connected:
             self.on_room()
         if self._waiting:
             self._publish(IN_FLIGHT - len(self._under_way))

@@ -53,25 +53,21 @@ class Backfill:
         """Arms that are not served, and the seq up to which the replies of their changes were given."""
         self._earlier: dict[str, int] = {}
         """The last seq of each arm whose reply may be one that an earlier run owed."""
-        self._late: dict[str, Stream] = {}
+        self.late: dict[str, Stream] = {}
+        """The arms that are late."""
         self._then: dict[str, list[Callable[[], None]]] = {}
         self._feeding = False
-        outbox.on_room = self.feed
-
-    @property
-    def late(self) -> int:
-        """How many arms are late."""
-        return len(self._late)
 
     def owe(self, give: GiveReply, absent: dict[str, int]) -> None:
         """An earlier run owed replies; `absent` are arms that are not served, with the seq that was published."""
         self._give, self._owed_n, self._absent = give, 0, absent
+        self._outbox.on_room = self.feed
 
     def begin(self, session: Stream) -> None:
         """Take up an arm as the store knows it: what the MQTT server may not have is published before anything new."""
         session.given_seq = session.published_seq
         if session.given_seq < session.state.seq:
-            self._late[session.arm] = session
+            self._is_late(session)
             if self._give is not None:
                 self._earlier[session.arm] = session.state.seq
 
@@ -79,15 +75,19 @@ class Backfill:
         """Whether an event that was just committed is not to be given now: it was, or it will be from the store."""
         if seq <= session.given_seq:
             return True
-        if session.arm not in self._late and self._outbox.backlog < WINDOW:
+        if session.arm not in self.late and self._outbox.backlog < WINDOW:
             session.given_seq = seq
             return False
-        self._late[session.arm] = session
+        self._is_late(session)
         return True
+
+    def _is_late(self, session: Stream) -> None:
+        self.late[session.arm] = session
+        self._outbox.on_room = self.feed
 
     def then(self, session: Stream, callback: Callable[[], None]) -> None:
         """Call back once an arm is not late; at once if it is not."""
-        if session.arm in self._late:
+        if session.arm in self.late:
             self._then.setdefault(session.arm, []).append(callback)
         else:
             callback()
@@ -102,15 +102,17 @@ class Backfill:
                 self._owed_n = self._reply_page(self._owed_n)
             while self._absent and self._outbox.backlog < WINDOW:
                 self._absent_page(*self._absent.popitem())
-            while self._late and self._outbox.backlog < WINDOW:
-                arm, session = next(iter(self._late.items()))
-                del self._late[arm]
+            while self.late and self._outbox.backlog < WINDOW:
+                arm, session = next(iter(self.late.items()))
+                del self.late[arm]
                 if self._read_page(session):
-                    self._late[arm] = session
+                    self.late[arm] = session
                 else:
                     self._earlier.pop(arm, None)
                     for callback in self._then.pop(arm, ()):
                         callback()
+            if self._owed_n is None and not self._absent and not self.late:
+                self._outbox.on_room = None
         finally:
             self._feeding = False
 

@@ -1,7 +1,6 @@
 """What a past change did: slot by slot the value before it and the one that it left."""
 
 from broker.arms.batch_job import unpack_values
-from broker.blobs import unpack
 from broker.record.batch_entries import batch_of
 from broker.store.rows import HistoryPage, PastChange
 from broker.store.store import Store
@@ -9,6 +8,7 @@ from handlers.batch.outcomes import CHANGED, WHOLE_KEY
 from handlers.batch.reversal import Effect
 from handlers.items.settling import Ending
 from schema.arms import Slot
+from schema.codecs.plain import unpack
 from schema.items import ITEMS
 
 _ENTRIES = 16

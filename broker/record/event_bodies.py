@@ -1,11 +1,11 @@
 """Bodies of events: what an event of a change says stands in the row of that, and is put together when it is read."""
 
 from broker.arms.jobs import ChangeJob
-from broker.blobs import pack, unpack
 from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, EventParts, EventRow
 from schema.arms import Slot
 from schema.codecs.codec import Codec
+from schema.codecs.plain import pack, unpack
 from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.envelope import Author, Event, EventChange
 from schema.events import CONTROL_MODE_CHANGED, EVENTS

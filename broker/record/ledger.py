@@ -11,7 +11,6 @@ from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, pack_values
 from broker.arms.jobs import ChangeJob
 from broker.arms.stream import Stream
-from broker.blobs import pack
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.life import State
@@ -19,7 +18,7 @@ from broker.publish.documents import Documents
 from broker.publish.notices import Notices
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import shorten_event
-from broker.record.backfill import Backfill
+from broker.record.backfill import WINDOW, Backfill
 from broker.record.event_bodies import EventBodies, parts_of
 from broker.record.principals import Principals
 from broker.record.traffic import Traffic
@@ -31,6 +30,7 @@ from handlers.state.arm_state import HandleEntry
 from handlers.state.provenance import PARTED, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
+from schema.codecs.plain import pack
 from schema.envelope import Author, Denied, Event, EventChange
 from schema.events import EVENT_TOPICS, EventClass
 from schema.messages import Message
@@ -293,8 +293,11 @@ class Ledger:
         self, session: Stream, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
     ) -> None:
         _log(event)
-        if self.backfill.takes(session, event.seq):
-            return
+        if self.backfill.late or self.outbox.backlog >= WINDOW or event.seq <= session.given_seq:
+            if self.backfill.takes(session, event.seq):
+                return
+        else:
+            session.given_seq = event.seq
         if self.notices.handles:
             self.notices.send(event, below, trace)
         self._send(session, event.seq, below, body, trace, marks=of is None or not of.reply_follows)

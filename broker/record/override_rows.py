@@ -3,7 +3,6 @@
 import msgspec
 
 from broker.arms.arm_session import ArmSession
-from broker.blobs import pack, unpack
 from broker.life import State
 from broker.record.administration import Asked
 from broker.record.ledger import Ledger
@@ -15,6 +14,7 @@ from handlers.state.overrides import Override, Overrides
 from handlers.state.places import OF_PART, OF_SLOT, Given, Part, Place, as_part, by_slot, slot_of
 from handlers.state.provenance import PARTED
 from schema.arms import Slot
+from schema.codecs.plain import pack, unpack
 from schema.envelope import Author
 from schema.items import ITEMS
 from schema.messages import Message

@@ -5,7 +5,6 @@ from heapq import merge
 from typing import NamedTuple, Protocol
 
 from broker.arms.batch_job import old_outcomes, unpack_values
-from broker.blobs import unpack
 from broker.record.batch_entries import batch_of
 from broker.record.principals import FOREIGN_USER
 from broker.store.errors import RowDamagedError
@@ -20,6 +19,7 @@ from handlers.state.limit_sources import SETTINGS_USER
 from handlers.state.provenance import Stamp
 from handlers.state.refusals import NOTHING_CHANGED, not_read
 from schema.arms import Slot
+from schema.codecs.plain import unpack
 from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
 from schema.messages import Message

@@ -1,9 +1,10 @@
 """The queues of the arms: one FIFO each, a task only while there is work."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
@@ -14,14 +15,31 @@ FEW = 32
 """So many accepted changes begin at once, where none waits for its turn."""
 
 
-class Worker(Protocol):
-    """Does the jobs of an arm, one at a time; a job leaves the queue when its method returns (`settle_now`: true)."""
+class Place(Protocol):
+    """Whether no other service can have taken our place: see `Presence`."""
+
+    sure_until_s: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether it can not."""
+
+    async def made_sure(self) -> None:
+        """Wait until it can not."""
+
+
+class Settles(Protocol):
+    """Does the changes of an arm, one at a time; they leave the queue when its method returns (`settle_now`: true)."""
 
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Bring a change to its end if that needs no waiting; false: it is to be settled by a task."""
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Bring a change to its end."""
+
+
+class Contacts(Protocol):
+    """Does the other jobs of an arm."""
 
     async def contact(self, session: ArmSession, job: ContactJob) -> None:
         """Connect and read everything."""
@@ -33,12 +51,20 @@ class Worker(Protocol):
         """Publish an event that the arm raised."""
 
 
+class _Workers(NamedTuple):
+    """Who does the jobs of every arm."""
+
+    place: Place
+    settler: Settles
+    contacts: Contacts
+
+
 class Queues:
     """Runs the queue of every arm that has work, all arms in parallel."""
 
-    def __init__(self, tasks: asyncio.TaskGroup) -> None:
-        self._tasks = tasks
-        self._worker: Worker | None = None
+    def __init__(self, tasks: asyncio.TaskGroup, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._tasks, self._monotonic = tasks, monotonic
+        self._workers: _Workers | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
         self._busy: dict[str, ArmSession] = {}
         self._idle = asyncio.Event()
@@ -49,9 +75,9 @@ class Queues:
         """Of what may need none."""
         self._ending = False
 
-    def serve(self, worker: Worker) -> None:
-        """Who does the jobs."""
-        self._worker = worker
+    def serve(self, place: Place, settler: Settles, contacts: Contacts) -> None:
+        """Who does the jobs; changes are settled while it is sure that no other service does."""
+        self._workers = _Workers(place, settler, contacts)
 
     def put(self, session: ArmSession, job: Job, *, first: bool = False) -> None:
         """Queue a job, or put it before those that wait, and see to it that the queue runs."""
@@ -74,26 +100,26 @@ class Queues:
 
         How many of its jobs were carried out.
         """
-        if session.arm in self._running or session.resting or session.running or self._worker is None:
+        if session.arm in self._running or session.resting or session.running or self._workers is None:
             return 0
         if last is not None and last not in session.jobs:
             last = None  # it has its end already; what was behind it may have waited for its turn alone
         before = len(session.jobs)
-        if self._run_now(session, self._worker, last) or not session.jobs:
+        if self._run_now(session, self._workers, last) or not session.jobs:
             return before - len(session.jobs)
         if _uncommitted(session.jobs[0]) or (self._ending and not _has_changes(session)):
             return before - len(session.jobs)
         session.running = True
         self._idle.clear()
-        task = self._tasks.create_task(self._run(session, self._worker), name=session.arm)
+        task = self._tasks.create_task(self._run(session, self._workers), name=session.arm)
         self._running[session.arm] = task
         self._busy[session.arm] = session
         return before - len(session.jobs)
 
-    def _run_now(self, session: ArmSession, worker: Worker, last: ChangeJob | None) -> bool:
+    def _run_now(self, session: ArmSession, workers: _Workers, last: ChangeJob | None) -> bool:
         """Do what needs no waiting at the front of a queue, for a while; whether what is left has its turn later."""
         session.running = True
-        left = AT_ONCE
+        left, place, settle_now = AT_ONCE, workers.place, workers.settler.settle_now
         try:
             while session.jobs:
                 job = session.jobs[0]
@@ -104,7 +130,9 @@ class Queues:
                 if not left:
                     self.starts.put((last or job).author.user, session, last)
                     return True
-                if not worker.settle_now(session, job):
+                if self._monotonic() > place.sure_until_s and not place.sure:
+                    return False
+                if not settle_now(session, job):
                     return False
                 session.jobs.remove(job)
                 left -= 1
@@ -165,7 +193,7 @@ class Queues:
 
     def cancel(self) -> None:
         """Leave every queue where it stands; none begins again."""
-        self._worker = None
+        self._workers = None
         for task in self._running.values():
             task.cancel()
 
@@ -173,14 +201,14 @@ class Queues:
         """What had its turn failed: nobody knows what of it counts, and the run ends."""
         self._tasks.create_task(_raise(error), name="a turn that failed")
 
-    async def _run(self, session: ArmSession, worker: Worker) -> None:
+    async def _run(self, session: ArmSession, workers: _Workers) -> None:
         try:
             while session.jobs and not session.resting and not _waits_turn(session):
                 await self._turn_of(session)
                 if not session.jobs or session.resting or _waits_turn(session):
                     break
                 job = session.jobs[0]
-                await _do(session, job, worker)
+                await _do(session, job, workers)
                 session.jobs.remove(job)
         finally:
             self._end_run(session)
@@ -223,12 +251,15 @@ def _has_changes(session: ArmSession) -> bool:
     return any(isinstance(job, ChangeJob) for job in session.jobs)
 
 
-async def _do(session: ArmSession, job: Job, worker: Worker) -> None:
+async def _do(session: ArmSession, job: Job, workers: _Workers) -> None:
+    place, settler, contacts = workers
     if isinstance(job, ChangeJob):
-        await worker.settle(session, job)
+        if not place.sure:
+            await place.made_sure()
+        await settler.settle(session, job)
     elif isinstance(job, ContactJob):
-        await worker.contact(session, job)
+        await contacts.contact(session, job)
     elif isinstance(job, FollowJob):
-        await worker.follow(session, job)
+        await contacts.follow(session, job)
     else:
-        await worker.forward(session, job)
+        await contacts.forward(session, job)

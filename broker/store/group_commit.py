@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
-from broker.histogram import Histogram
+from broker.histogram import Counted, Histogram
 from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.plan_reader import PlanReader
@@ -47,6 +47,8 @@ class Pace:
 
 
 _LATER_S = 0.05
+FOLD = 256
+"""Commits whose times are kept before they are counted."""
 DEEPEST = 3
 """So many commits on the loop's thread may follow each other without a turn of the event loop."""
 
@@ -83,8 +85,8 @@ class GroupCommit(PlanReader):
         self._begun_s = 0.0
         self.committed_s = 0.0
         """When the last commit ended, in seconds of the loop's clock."""
-        self.commits = Histogram()
-        """How long commits took, from the hand-over to the writer until the loop knows of the end."""
+        self._commits, self._took_s = Histogram(), list[float]()
+        """How long commits took; those that are not counted yet."""
 
     def flush_soon(self) -> None:
         """Commit the open batch: at the end of this turn of the event loop, or when the present commit ends."""
@@ -131,6 +133,16 @@ class GroupCommit(PlanReader):
     def settled(self) -> bool:
         """Whether everything that was put into a batch is committed; never again once the store failed."""
         return self._error is None and self._committing is None and not self.batch.due
+
+    @property
+    def commits(self) -> Counted:
+        """How long commits took, from the hand-over to the writer until the loop knows of the end."""
+        self._fold()
+        return self._commits.counted
+
+    def _fold(self) -> None:
+        took_s, self._took_s = self._took_s, []
+        self._commits.add_all(took_s)
 
     async def committed(self) -> None:
         """Return once everything that was put into a batch is committed; never, if that fails."""
@@ -244,7 +256,9 @@ class GroupCommit(PlanReader):
             self._fail(store_error(error))
             return
         self.committed_s = self._now_s()
-        self.commits.add(self.committed_s - self._begun_s)
+        self._took_s.append(self.committed_s - self._begun_s)
+        if len(self._took_s) >= FOLD:
+            self._fold()
         self._pace.took(self._writer.spent_s)
         try:
             self._call_back(batch)

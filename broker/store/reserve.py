@@ -41,7 +41,8 @@ class Reserve:
         self._file = directory / FILE
         total, free = disk(directory)
         self.size = min(wanted, total // LARGEST_SHARE)
-        self._full = False
+        self.full = False
+        """Whether changes have to be refused, as it was when it was looked at last."""
         self._looked_s = monotonic()
         self._warned = False
         if free < self.size // 2:
@@ -51,7 +52,7 @@ class Reserve:
 
     def give_up(self) -> bool:
         """Make room: remove the file; whether there was one. May be called from any thread."""
-        self._full = bool(self.size)
+        self.full = bool(self.size)
         try:
             self._file.unlink()
         except FileNotFoundError:
@@ -59,13 +60,13 @@ class Reserve:
         log.error("disk_full", directory=str(self._directory), bytes_made_free=self.size)
         return True
 
-    def full(self) -> bool:
+    def look(self) -> bool:
         """Whether changes have to be refused: the disk has no room but what is kept. Looks a few times a second."""
         now_s = self._monotonic()
         if now_s - self._looked_s >= LOOK_EVERY_S:
             self._looked_s = now_s
             self._look()
-        return self._full
+        return self.full
 
     def watch(self) -> None:
         """Look now, and warn once when the room runs low."""
@@ -84,14 +85,14 @@ class Reserve:
             full = free < self.size + self.size // 2
             if not full:
                 self._make(free)
-        if full != self._full:
+        if full != self.full:
             (log.error if full else log.info)("disk_full" if full else "disk_has_room", free_bytes=free)
-        self._full = full
+        self.full = full
 
     def _make(self, free: int) -> None:
         """Keep the room, unless that takes the last of it."""
         if not self.size or free < self.size + self.size // 2:
-            self._full = bool(self.size)
+            self.full = bool(self.size)
             return
         try:
             descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker.blobs import unpack
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import JOURNAL, Entry
 from devices.worker.supervisor import STABLE_S
+from schema.codecs.plain import unpack
 from schema.messages import TwistLinearSoftLimit
 from tests.devices.kortex.plant import ArmProcess, workers_of
 from tests.journey.agents import AgentProcess

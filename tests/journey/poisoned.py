@@ -4,19 +4,18 @@ import os
 import signal
 
 from armbroker.__main__ import main
-from broker.accept import arrival
-from schema.codecs import codec_for
-from schema.codecs.codec import Codec
+from broker.accept import acceptor
+from broker.accept.arrival import Arrival, try_decoding
 
 POISON = b"a poisonous word"
 
 
-def _deadly(content_type: str, payload: bytes) -> Codec:
-    if POISON in payload:
+def _deadly(arrival: Arrival) -> None:
+    if POISON in arrival.message.payload:
         os.kill(os.getpid(), signal.SIGKILL)
-    return codec_for(content_type, payload)
+    try_decoding(arrival)
 
 
 if __name__ == "__main__":
-    setattr(arrival, "codec_for", _deadly)  # noqa: B010 - a fault that is put in from outside
+    setattr(acceptor, "try_decoding", _deadly)  # noqa: B010 - a fault that is put in from outside
     main()

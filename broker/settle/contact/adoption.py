@@ -7,7 +7,7 @@ import structlog
 
 from broker.arms.arm_session import ArmSession, Found
 from broker.arms.fleet import with_ours
-from broker.blobs import pack, pack_description, shared
+from broker.blobs import pack_description, shared
 from broker.publish.contents import NAMES
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
@@ -27,6 +27,7 @@ from handlers.state.refusals import NOTHING_CHANGED
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
+from schema.codecs.plain import pack
 from schema.envelope import Author
 from schema.errors import BrokerError
 from schema.items import ITEMS

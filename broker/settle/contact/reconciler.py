@@ -77,9 +77,8 @@ class Reconciler:
 
     def on_notice(self, session: ArmSession, notice: Notice) -> None:
         """Called by the adapter for each thing the arm tells by itself."""
-        if type(notice) is ArmChange:
-            if not notice.ours:
-                self._on_change(session, notice)
+        if isinstance(notice, ArmChange):
+            self._on_change(session, notice)
         elif isinstance(notice, LinkState):
             self._on_link(session, notice)
         elif isinstance(notice, Reread):

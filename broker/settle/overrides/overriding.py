@@ -8,7 +8,6 @@ import msgspec
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob
 from broker.arms.jobs import ChangeJob
-from broker.blobs import pack, unpack
 from broker.life import Origin
 from broker.record.administration import NOBODY_ASKED, Asked
 from broker.record.ledger import Ledger
@@ -27,6 +26,7 @@ from handlers.state.overrides import Override, Overrides
 from handlers.state.places import Given, Place, by_slot, given_at, given_in, is_of
 from handlers.state.provenance import PARTED
 from schema.arms import Slot
+from schema.codecs.plain import pack, unpack
 from schema.codecs.times import format_time
 from schema.envelope import Author, Stage, Warned
 from schema.events import OverrideEvent

@@ -160,7 +160,7 @@ async def proposed(plant: Plant) -> None:
 
 
 async def disk_full(plant: Plant) -> None:
-    plant.store.reserve._full, plant.store.reserve._looked_s = True, float("inf")
+    plant.store.reserve.full, plant.store.reserve._looked_s = True, float("inf")
     await plant.turn()
 
 

@@ -23,7 +23,7 @@ async def failed(plant: Plant) -> None:
 
 
 async def full(plant: Plant) -> None:
-    plant.store.reserve._full, plant.store.reserve._looked_s = True, float("inf")
+    plant.store.reserve.full, plant.store.reserve._looked_s = True, float("inf")
 
 
 async def doubt(plant: Plant) -> None:

@@ -1,6 +1,7 @@
 """How plans are worked on: beside others, yielding to them, over full queues, full disks, restarts."""
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -180,18 +181,18 @@ def test_ruling_49_a_row_waits_for_room_in_the_queue_of_its_arm(tmp_path: Path) 
 
 def test_ruling_50_rows_wait_while_the_disk_is_full(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
-        full = True
-        plant.store.reserve.full = lambda: full  # type: ignore[method-assign]
+        reserve = plant.store.reserve
+        reserve.full, reserve._looked_s = True, math.inf
         refused = await plant.call("@all", SET, twist(0.2))
         assert refused["error"]["kind"] == "store_unavailable"
-        full = False
+        reserve.full = False
         plant.send("@all", SET, twist(0.2), id="plan", group={"parallel": 1})
         await plant.document("evt/@all/plan", lambda event: event["event"] == "PLAN_STARTED")
-        full = True
+        reserve.full = True
         await plant.turn(5.0)
         waiting = plant.service._stage_1.plans.book.plans[1].plan.tally.shown()["waiting"]
         assert waiting >= 3
-        full = False
+        reserve.full = False
         reply = await plant.reply("plan")
         assert reply["result"]["counts"] == {"total": 5, "applied": 5}
 

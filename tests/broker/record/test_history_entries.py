@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.blobs import pack
 from broker.record.history_entries import direction_word, history_entry
 from broker.store.rows import PastChange, Terms
+from schema.codecs.plain import pack
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit
 

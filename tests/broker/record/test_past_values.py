@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from broker.arms.batch_job import BatchRecord, StepRecord, pack_values
-from broker.blobs import pack
 from broker.record import past_values
 from broker.record.past_values import PastValues
 from broker.store.rows import ChangeRow, ChangeUpdate, Terms
@@ -17,6 +16,7 @@ from broker.store.schema import connect
 from broker.store.store import FILE, Store
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import Stamp
+from schema.codecs.plain import pack
 from schema.errors import BrokerError
 from schema.messages import Message
 from tests.handlers.builders import arm, linear, never_read, values

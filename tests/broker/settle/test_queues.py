@@ -1,6 +1,7 @@
 """Queues: one job of an arm at a time, all arms in parallel, a task only while there is work."""
 
 import asyncio
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from tests.links import PATIENCE_S
 
 
 class Log:
-    """A worker that notes what it does, and waits where it is told to."""
+    """A worker that notes what it does, and waits where it is told to; it is sure of its place."""
+
+    sure, sure_until_s = True, math.inf
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -27,6 +30,10 @@ class Log:
     def settle_now(self, session: ArmSession, job: ChangeJob) -> bool:
         """Never asked for here."""
         raise AssertionError(session, job)
+
+    async def made_sure(self) -> None:
+        """Never asked for here."""
+        raise AssertionError(self)
 
     async def settle(self, session: ArmSession, job: ChangeJob) -> None:
         """Never asked for here."""
@@ -64,7 +71,7 @@ async def test_an_arm_does_one_job_after_the_other_and_no_arm_waits_for_another(
     one, two = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
         queues.put(one, ForwardJob(2, ""))
         await asyncio.sleep(0)
@@ -84,7 +91,7 @@ async def test_a_job_put_first_into_a_queue_that_stands_is_the_first(pair: tuple
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
         one.jobs.append(ForwardJob(1, ""))
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, ContactJob(connect=True, why="first"), first=True)
         await queues.idle()
         assert log.done == ["a first", "a 1"]
@@ -94,7 +101,7 @@ async def test_after_the_end_no_queue_begins(pair: tuple[ArmSession, ArmSession]
     one, two = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
         await asyncio.sleep(0)
         queues.cancel()
@@ -109,7 +116,7 @@ async def test_a_queue_rests_after_the_job_at_hand_and_goes_on_when_it_is_woken(
     one, _ = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
         queues.put(one, ForwardJob(2, ""))
         await asyncio.sleep(0)
@@ -129,7 +136,7 @@ async def test_a_job_that_takes_too_long_is_given_up_and_stays_the_first(pair: t
     one, _ = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, job := FollowJob(("gravity_vector", 0), 1, ""))
         await asyncio.sleep(0)
         assert await queues.rest(one, 0.01) is job
@@ -144,7 +151,7 @@ async def test_at_the_end_only_changes_are_waited_for(pair: tuple[ArmSession, Ar
     one, two = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         queues.put(one, FollowJob(("gravity_vector", 0), 1, ""))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -165,7 +172,7 @@ async def test_what_stood_behind_a_change_that_ended_before_its_turn_goes_on(
     one, _ = pair
     async with asyncio.TaskGroup() as tasks:
         queues, log = Queues(tasks), Log()
-        queues.serve(log)
+        queues.serve(log, log, log)
         one.jobs.append(ForwardJob(1, ""))
         assert queues.kick(one, change()) == 0
         await queues.idle()

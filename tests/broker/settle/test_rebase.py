@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from broker.blobs import unpack
 from broker.service import Service
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 from handlers.state.provenance import Stamp
+from schema.codecs.plain import unpack
 from schema.joint_items import JointParameterMap
 from tests.stored import changes
 from tests.virtual_plant import Plant, play

@@ -31,20 +31,20 @@ def test_at_most_a_part_of_the_disk_is_kept(tmp_path: Path) -> None:
     reserve = Disk(32 * MIB).reserve(tmp_path)
     assert reserve.size == 4 * MIB
     assert (tmp_path / FILE).stat().st_blocks * 512 >= reserve.size
-    assert not reserve.full()
+    assert not reserve.look()
 
 
 def test_it_is_given_up_once_and_kept_again_when_there_is_room(tmp_path: Path) -> None:
     disk = Disk(32 * MIB)
     reserve = disk.reserve(tmp_path)
     disk.free = 0
-    assert reserve.full()
+    assert reserve.look()
     assert reserve.give_up()
     assert not reserve.give_up()
     disk.free = reserve.size
-    assert reserve.full()
+    assert reserve.look()
     disk.free = 2 * reserve.size
-    assert not reserve.full()
+    assert not reserve.look()
     assert (tmp_path / FILE).exists()
 
 
@@ -52,13 +52,13 @@ def test_a_start_on_a_full_disk_gives_it_up(tmp_path: Path) -> None:
     Disk(32 * MIB).reserve(tmp_path)
     reserve = Disk(0).reserve(tmp_path)
     assert not (tmp_path / FILE).exists()
-    assert reserve.full()
+    assert reserve.look()
 
 
 def test_without_room_for_it_none_is_made(tmp_path: Path) -> None:
     reserve = Disk(5 * MIB).reserve(tmp_path)
     assert not (tmp_path / FILE).exists()
-    assert reserve.full()
+    assert reserve.look()
 
 
 def test_another_size_is_made_anew(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_none_is_kept_where_none_is_wanted(tmp_path: Path) -> None:
     reserve = disk.reserve(tmp_path, 0)
     disk.free = 0
     assert not (tmp_path / FILE).exists()
-    assert not reserve.full()
+    assert not reserve.look()
     assert not reserve.give_up()
 
 
@@ -95,4 +95,4 @@ def test_a_disk_is_looked_at_a_few_times_a_second_only(tmp_path: Path) -> None:
     disk = Disk(32 * MIB)
     reserve = Reserve(tmp_path, disk=disk.look, monotonic=lambda: 1.0)
     disk.free = 0
-    assert not reserve.full()
+    assert not reserve.look()
