@@ -40,7 +40,7 @@ from handlers.overrides.returns import aim_of
 from handlers.state.places import differing_parts
 from handlers.state.provenance import PARTED, numbers_of
 from schema.arms import Verb
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.envelope import Author, Stage, Wait, Warned
 from schema.errors import BrokerError
 from schema.events import AdminEvent

@@ -23,7 +23,7 @@ from handlers.policy.verdict import Facts, Proposed, Refused, of_all
 from handlers.policy.words import refusal_of
 from handlers.state.refusals import NOTHING_CHANGED
 from schema.arms import Slot
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.codecs.times import format_time
 from schema.items import ITEMS, slot_path
 from schema.messages import Message

@@ -33,7 +33,7 @@ from broker.record.replies import Replies, refusal
 from broker.settings import Settings
 from broker.settle.rights.policing import NeedsSecondError
 from broker.settle.settler import Settler
-from broker.store.batch import Batch
+from broker.store.batch import Batch, RequestKey
 from broker.store.rows import RequestRow
 from broker.topics import Topics
 from handlers.rpc.fleet_queries import FindQuery, FleetHistoryQuery
@@ -85,9 +85,7 @@ class Acceptor:
         self._ledger, self._replies, self._settler = ledger, replies, settler
         self._orders, self._notices, self._quarantine = orders, notices, quarantine
         self._known_ids = KnownIds(ledger.store)
-        self.forget = self._known_ids.forget
-        self._denials = denials
-        self._sessions = sessions
+        self._denials, self._sessions = denials, sessions
         self._decision, self._fleet_events, self.questions = decision, fleet_events, questions
         self._plans, self._fan_out = plans, FanOut(plans, settings, topics)
         self.groups = GroupRequests(ledger.store.reserve, settings)
@@ -100,9 +98,14 @@ class Acceptor:
 
     def look(self, arrivals: Sequence[Arrival]) -> None:
         """Read messages that are decided next, without a pause in between, and look their ids up at once."""
+        asked: dict[RequestKey, Arrival] = {}
         for arrival in arrivals:
             self._read(arrival)
-        self._known_ids.look(arrivals)
+            if arrival.remembered:  # what comes twice at once is looked for the second time when it is decided
+                asked.setdefault((arrival.topic.user, arrival.topic.conn, arrival.id), arrival)
+        if asked:
+            for name, key in self._ledger.store.unused(asked).items():
+                asked[name].key = key
 
     def accept(self, arrival: Arrival, now_s: float) -> None:
         """Decide one message; its acknowledgement follows the commit of the decision."""
@@ -175,7 +178,7 @@ class Acceptor:
         topic, users = arrival.topic, self._users
         if self._notices.handles:
             self._notices.touch(topic.user, topic.conn)
-        if arrival.remembered and not arrival.is_new and self._repeated(arrival):
+        if arrival.remembered and not arrival.key and self._repeated(arrival):
             return
         session = self._sessions.get(topic.arm)
         if (session is None or self.closing) and self._was_for_group(arrival):
@@ -303,8 +306,7 @@ class Acceptor:
 
     def _refuse(self, arrival: Arrival, error: BrokerError) -> None:
         """Answer a refusal; it is remembered unless it asks for the same id again."""
-        topic = arrival.topic
-        address = arrival.address(self._topics)
+        topic, address = arrival.topic, arrival.address(self._topics)
         if error.kind == "not_permitted":
             told = topic._replace(arm=self.groups.told_of(topic.arm)) if topic.arm.startswith("@") else topic
             self._denials.add(told, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
@@ -340,8 +342,7 @@ class Acceptor:
 
     def _request_row(self, arrival: Arrival) -> RequestRow:
         number = self._ledger.new_change()
-        address = arrival.address(self._topics)
-        topic = arrival.topic
+        topic, address = arrival.topic, arrival.address(self._topics)
         return RequestRow(
             n=number, user=topic.user, conn=topic.conn, id=arrival.id, fingerprint=arrival.fingerprint(), arm=topic.arm,
             method=topic.method, at_us=arrival.at_us, address=address.topic, correlation=address.correlation,
@@ -352,8 +353,7 @@ class Acceptor:
         if not isinstance(outcome, Answer):
             raise TypeError(type(outcome).__name__)
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
-        topic = arrival.topic
-        address = arrival.address(self._topics)
+        topic, address = arrival.topic, arrival.address(self._topics)
         answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, tuple(arrival.warnings))
         self._ledger.after_commit(partial(self._replies.give, address, answer))
         self._note(arrival, decision=answer.stage.value)

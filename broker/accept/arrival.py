@@ -75,11 +75,9 @@ class Arrival(msgspec.Struct, eq=False):
     remembered: bool = False
     """Whether the outcome is kept under the id: writes, and whatever cannot be told to be a read."""
     key: int = 0
-    """What its id is found by in the store, once somebody looked."""
+    """What its id will be found by in the store, while nothing is sure to have it; 0: it has to be looked for."""
     timed: bool = False
     """Whether something of it tells when it was issued, or when it expires."""
-    is_new: bool = False
-    """Whether nothing committed has its id; counts while it is decided."""
 
     @property
     def shown_id(self) -> str:

@@ -165,9 +165,7 @@ class Turnstile:
         topics: Topics,
     ) -> None:
         self._intake, self._ledger = intake, ledger
-        self._clock = ledger.clock
-        self._counters = ledger.counters
-        self._outbox = ledger.outbox
+        self._clock, self._counters, self._outbox = ledger.clock, ledger.counters, ledger.outbox
         self._acceptor = acceptor
         self._acks = acks
         self._replies = replies
@@ -338,7 +336,8 @@ class Turnstile:
         try:
             self._decide()
         finally:
-            self._acceptor.forget(self._next)
+            for arrival in self._next:  # something may be committed before they are decided
+                arrival.key = 0
             self._turns.busy = bool(self._shares.count or self._next)
             self._room.set()
             store.release()

@@ -15,7 +15,7 @@ from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, PARTED, Setter, set_by
 from handlers.state.recipes import key_of
 from schema.arms import Activity, Authority, Description
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.envelope import Author
 from schema.messages import Message
 
@@ -228,17 +228,18 @@ class ArmSession:
         """Whether the command of a change was sent, is being sent, or may have been sent by an earlier run."""
         return self.busy_with is job or job.state is State.RESUMED or job.state is State.UNKNOWN
 
-    def is_clear_for(self, job: ChangeJob) -> bool:
-        """Whether nothing at all stands in the way of a new change to its arm; false: `Obstacles` tells what does."""
-        state = self.state
-        at_leave = state.authority is Authority.CONTROL and state.hold is None and state.overrides is None
-        there = state.online and state.ready and not state.distrust
-        plain = job.terms is None and not job.expires and not job.back
-        return at_leave and there and plain and job.origin is Origin.NEW and job.reverts == self.reverts
-
     def numbers_ahead(self) -> bool:
         """Whether a new change may have its command number at once: all before it have one, and the arm is prompt."""
         if not self.jobs:
             return True
         last = self.jobs[-1]
         return type(last) is ChangeJob and last.state is State.WRITING and self.adapter.prompt
+
+
+def is_clear(session: ArmSession, job: ChangeJob) -> bool:
+    """Whether nothing at all stands in the way of a new change to its arm; false: `Obstacles` tells what does."""
+    state = session.state
+    at_leave = state.authority is Authority.CONTROL and state.hold is None and state.overrides is None
+    there = state.online and state.ready and not state.distrust
+    plain = job.terms is None and not job.expires and not job.back
+    return at_leave and there and plain and job.origin is Origin.NEW and job.reverts == session.reverts

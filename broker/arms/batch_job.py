@@ -16,7 +16,7 @@ from handlers.rpc.outcome import BatchProposal, Restoration
 from handlers.rpc.request import Request
 from handlers.state.provenance import Stamp
 from schema.arms import Slot, Verb
-from schema.codecs.plain import pack, unpack
+from schema.codecs.json_codec import pack, unpack
 from schema.enums import ControlConfigurationEvent
 from schema.errors import BrokerError
 from schema.items import ITEMS, ConfigItem, Order, Zero, slot_path

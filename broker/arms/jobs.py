@@ -13,7 +13,7 @@ from handlers.rpc.outcome import Proposal
 from handlers.rpc.request import PROVEN, Request
 from handlers.state.provenance import NOBODY, Setter, Stamp
 from schema.arms import Slot, Verb
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.envelope import Author, Reply, Stage, Wait, Warned, When
 from schema.items import ITEMS, ConfigItem
 from schema.messages import Message

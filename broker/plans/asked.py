@@ -10,7 +10,8 @@ from handlers.plans.plan import Asked
 from handlers.rpc.request import Request
 from handlers.rpc.row import Rpc
 from handlers.rpc_table import RPC_TABLE
-from schema.codecs.plain import to_plain, unpack
+from schema.codecs.json_codec import unpack
+from schema.codecs.plain import to_plain
 from schema.envelope import RequestEnvelope, When
 from schema.messages import Message
 

@@ -2,12 +2,11 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from broker.arms.arm_session import ArmSession
-from broker.publish.agenda import Key
 from broker.publish.contents import CONFIG, EFFECTIVE, MODE, NAMES, PRESENCE, REPORTED
 from schema.events import CHANGE_NOT_APPLIED, CONTROL_MODE_CHANGED, EventClass, event_topic
 
@@ -30,6 +29,13 @@ _UNREADABLE = -1
 _MODE_TOPIC, _OUTCOME_TOPIC = event_topic(CONTROL_MODE_CHANGED), event_topic(CHANGE_NOT_APPLIED)
 _CONFIG_TOPICS = f"{EventClass.CONFIG.value}/"
 _ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+class Key(NamedTuple):
+    """One document of one arm."""
+
+    arm: str
+    name: str
 
 
 def digest(name: str, document: Mapping[str, Any]) -> int:

@@ -10,8 +10,7 @@ import structlog
 
 from broker.arms.arm_session import ArmSession
 from broker.link.mqtt_link import InboundMessage, LinkConfig, LinkError, MqttLink
-from broker.publish.agenda import Key
-from broker.publish.comparison import FACTSHEET, Comparison
+from broker.publish.comparison import FACTSHEET, Comparison, Key
 from broker.publish.contents import NAMES
 from broker.publish.documents import PAUSE_MOST, SLICE_S, Documents
 from broker.publish.outbox import Outbox

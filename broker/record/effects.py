@@ -8,7 +8,7 @@ from handlers.batch.outcomes import CHANGED, WHOLE_KEY
 from handlers.batch.reversal import Effect
 from handlers.items.settling import Ending
 from schema.arms import Slot
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.items import ITEMS
 
 _ENTRIES = 16

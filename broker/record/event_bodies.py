@@ -5,7 +5,7 @@ from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, EventParts, EventRow
 from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.codecs.plain import pack, unpack
+from schema.codecs.json_codec import pack, unpack
 from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.envelope import Author, Event, EventChange
 from schema.events import CONTROL_MODE_CHANGED, EVENTS

@@ -8,7 +8,8 @@ from broker.record.batch_entries import batch_entry
 from broker.store.rows import PastChange, Terms
 from handlers.batch.outcomes import WHOLE_KEY
 from handlers.items.direction import Direction, direction_of
-from schema.codecs.plain import bare, unpack
+from schema.codecs.json_codec import unpack
+from schema.codecs.plain import bare
 from schema.codecs.times import format_time
 from schema.items import ITEMS, ConfigItem, slot_name
 from schema.messages import Message

@@ -30,7 +30,7 @@ from handlers.state.arm_state import HandleEntry
 from handlers.state.provenance import PARTED, Setter
 from schema.arms import Slot
 from schema.codecs.codec import Codec
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.envelope import Author, Denied, Event, EventChange
 from schema.events import EVENT_TOPICS, EventClass
 from schema.messages import Message

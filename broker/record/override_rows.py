@@ -14,7 +14,7 @@ from handlers.state.overrides import Override, Overrides
 from handlers.state.places import OF_PART, OF_SLOT, Given, Part, Place, as_part, by_slot, slot_of
 from handlers.state.provenance import PARTED
 from schema.arms import Slot
-from schema.codecs.plain import pack, unpack
+from schema.codecs.json_codec import pack, unpack
 from schema.envelope import Author
 from schema.items import ITEMS
 from schema.messages import Message

@@ -19,7 +19,7 @@ from handlers.state.limit_sources import SETTINGS_USER
 from handlers.state.provenance import Stamp
 from handlers.state.refusals import NOTHING_CHANGED, not_read
 from schema.arms import Slot
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.errors import BrokerError
 from schema.items import ITEMS, slot_path
 from schema.messages import Message

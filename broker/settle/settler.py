@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 import structlog
 
-from broker.arms.arm_session import ArmSession
+from broker.arms.arm_session import ArmSession, is_clear
 from broker.arms.batch_job import BatchJob
 from broker.arms.jobs import ChangeJob, Waiter
 from broker.life import WAITING, State
@@ -90,7 +90,7 @@ class Settler:
         job.since = self._ledger.clock.monotonic()
         self._take_revision(session, job)
         session.count_in(job)
-        obstacle = None if session.is_clear_for(job) else self._obstacles.of(session, job)
+        obstacle = None if is_clear(session, job) else self._obstacles.of(session, job)
         parks = obstacle if type(obstacle) is Park else None
         several = job if type(job) is BatchJob else None
         in_force = parks is None and (job.item.kept_by_service or several is not None) and not needs_arm(session, job)
@@ -246,7 +246,7 @@ class Settler:
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
         if fenced or (job.item.kept_by_service and kept_by_service(session.state, job.slot[0])):
             return False
-        obstacle = None if session.is_clear_for(job) else self._obstacles.of(session, job)
+        obstacle = None if is_clear(session, job) else self._obstacles.of(session, job)
         if obstacle is not None:
             self.parking.park_or_end(session, job, obstacle)
             return True

@@ -1,7 +1,7 @@
 """Group commit: rows gather in a batch while the one before it is written."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from broker.histogram import Counted, Histogram
 from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
+from broker.store.job import key_of
 from broker.store.plan_reader import PlanReader
 from broker.store.rows import Damage, RequestRow
 from broker.store.statements import made_of
@@ -179,11 +180,14 @@ class GroupCommit(PlanReader):
             row = self._latest(row)
         return row
 
-    @property
-    def uncommitted_names(self) -> tuple[Mapping[RequestKey, int], Mapping[RequestKey, int]]:
-        """The requests that are not committed yet, by user, connection and id: of the open batch, of the one before."""
-        committing = self._committing
-        return self.batch.request_numbers, {} if committing is None else committing.request_numbers
+    def unused(self, names: Iterable[RequestKey]) -> dict[RequestKey, int]:
+        """Those of some requests that are surely none yet, committed or not, and `job.key_of` of each; one query."""
+        asked = {key_of(*name): name for name in names}
+        used, opened, committing = self.used(asked), self.batch.request_numbers, self._committing
+        under_way = {} if committing is None else committing.request_numbers
+        return {
+            name: key for key, name in asked.items() if key not in used and name not in opened and name not in under_way
+        }
 
     def known_uncommitted(self, key: RequestKey) -> RequestRow | None:
         """As `known`, where nothing that is committed has that name."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import msgspec
@@ -10,6 +11,7 @@ from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.parts import encoded_parts
+from schema.codecs.plain import from_plain, to_plain
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.quick import JSON, is_countable_json, whole_reader
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
@@ -80,6 +82,18 @@ def _find_id(payload: bytes) -> object:
         return readable_id(_LENIENT.decode(payload.decode()))
     except (ValueError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=8192)
+def pack(record: Message) -> bytes:
+    """A record alone, as it is kept in the store."""
+    return _encode(to_plain(record))
+
+
+@lru_cache(maxsize=8192)
+def unpack(document: bytes, cls: type[Message]) -> Message:
+    """The record in bytes of `pack`; raises BrokerError as `from_plain`, or msgspec.DecodeError."""
+    return from_plain(msgspec.json.decode(document), cls)
 
 
 class JsonCodec(PlainCodec):

@@ -1,14 +1,12 @@
-"""Records to plain documents and back: the form that JSON and MessagePack share, and in which records are kept.
+"""Records to plain documents and back: the form that JSON and MessagePack share.
 
 A plan per record class is made once from `schema.fields`; a plan is a tuple of closures, one per field.
 """
 
 import base64
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
-
-import msgspec
 
 from schema.codecs import scalars
 from schema.codecs.faults import FaultError, quote, step, unknown_field, wrong_type
@@ -17,7 +15,6 @@ from schema.messages import Message
 from schema.nearest import did_you_mean
 
 Convert = Callable[[Any], Any]
-_encode = msgspec.json.Encoder().encode
 
 
 def to_plain(record: Message) -> dict[str, Any]:
@@ -32,18 +29,6 @@ def to_plain(record: Message) -> dict[str, Any]:
         if value is not None:
             document[name] = value if convert is None else convert(value)
     return document
-
-
-@lru_cache(maxsize=8192)
-def pack(record: Message) -> bytes:
-    """The document of a record as JSON bytes."""
-    return _encode(to_plain(record))
-
-
-@lru_cache(maxsize=8192)
-def unpack(document: bytes, cls: type[Message]) -> Message:
-    """The record in bytes of `pack`; raises BrokerError as `from_plain`, or msgspec.DecodeError."""
-    return from_plain(msgspec.json.decode(document), cls)
 
 
 def bare(record: Message | None, value_field: str) -> Any:

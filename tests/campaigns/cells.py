@@ -13,7 +13,7 @@ import msgspec
 from devices.simulated.firmware import serial_number
 from devices.simulated.store import JOURNAL, Entry
 from devices.worker.supervisor import STABLE_S
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.messages import TwistLinearSoftLimit
 from tests.devices.kortex.plant import ArmProcess, workers_of
 from tests.journey.agents import AgentProcess

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from devices.ros2.node_process import NodeProcess, write_parameters
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.joint_items import JointParameterMap
 from tests.campaigns.cells import Cell, Place, Taken
 from tests.devices.kortex.plant import workers_of

@@ -17,7 +17,7 @@ from devices.simulated.firmware import serial_number
 from devices.simulated.store import SimulatedStore
 from schema.arms import Slot
 from schema.codecs.items_form import items_document
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.items import ITEMS
 from schema.messages import Message
 from tests.journey.client import Client

@@ -27,7 +27,7 @@ from handlers.state.refusals import NOTHING_CHANGED
 from limits.errors import LimitsError
 from limits.stack.disagreement import disagreements
 from schema.arms import Description, Slot
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.envelope import Author
 from schema.errors import BrokerError
 from schema.items import ITEMS

@@ -26,7 +26,7 @@ from handlers.state.overrides import Override, Overrides
 from handlers.state.places import Given, Place, by_slot, given_at, given_in, is_of
 from handlers.state.provenance import PARTED
 from schema.arms import Slot
-from schema.codecs.plain import pack, unpack
+from schema.codecs.json_codec import pack, unpack
 from schema.codecs.times import format_time
 from schema.envelope import Author, Stage, Warned
 from schema.events import OverrideEvent

@@ -4,7 +4,7 @@ import pytest
 
 from broker.record.history_entries import direction_word, history_entry
 from broker.store.rows import PastChange, Terms
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.enums import ControlMode
 from schema.messages import TwistLinearSoftLimit
 

@@ -16,7 +16,7 @@ from broker.store.schema import connect
 from broker.store.store import FILE, Store
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import Stamp
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.errors import BrokerError
 from schema.messages import Message
 from tests.handlers.builders import arm, linear, never_read, values

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from broker.record.past_values import PastValues
 from broker.store.rows import HistoryPage, PastChange
 from schema.arms import Slot
-from schema.codecs.plain import pack
+from schema.codecs.json_codec import pack
 from schema.items import slots_of
 from schema.messages import Message
 from tests.handlers.builders import arm, linear, values

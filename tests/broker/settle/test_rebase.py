@@ -6,7 +6,7 @@ from typing import Any
 from broker.service import Service
 from handlers.stack.limit_layers import PARAMETERS_SLOT
 from handlers.state.provenance import Stamp
-from schema.codecs.plain import unpack
+from schema.codecs.json_codec import unpack
 from schema.joint_items import JointParameterMap
 from tests.stored import changes
 from tests.virtual_plant import Plant, play

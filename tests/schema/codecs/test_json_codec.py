@@ -3,10 +3,11 @@ import json
 import pytest
 
 from schema.codecs.faults import FaultError
-from schema.codecs.json_codec import JsonCodec, decode_json
+from schema.codecs.json_codec import JsonCodec, decode_json, pack, unpack
+from schema.enums import ControlMode
 from schema.envelope import RequestEnvelope
 from schema.errors import BrokerError
-from schema.messages import TwistLinearSoftLimit
+from schema.messages import CartesianTransform, ToolConfiguration, TwistLinearSoftLimit
 from tests.schema.codecs import cases
 
 CODEC = JsonCodec()
@@ -142,3 +143,11 @@ def test_replies_show_the_shortest_decimals() -> None:
     assert b'"result":{"x":0.0,"y":0.0,"z":-9.81}' in payload
     assert json.loads(CODEC.encode_event(cases.CHANGED)) == cases.CHANGED_DOCUMENT
     assert (CODEC.name, CODEC.content_type) == ("json", "application/json")
+
+
+def test_packed_messages_come_back_as_they_were() -> None:
+    for message in (
+        TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.1),
+        ToolConfiguration(CartesianTransform(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 0.5, None),
+    ):
+        assert unpack(pack(message), type(message)) == message

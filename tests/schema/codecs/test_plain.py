@@ -3,7 +3,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from schema.codecs.plain import bare, from_plain, pack, to_plain, unpack
+from schema.codecs.plain import bare, from_plain, to_plain
 from schema.codecs.registry import MESSAGES
 from schema.enums import ControlMode
 from schema.errors import BrokerError
@@ -20,7 +20,6 @@ from schema.messages import (
     PayloadInformation,
     Position,
     ToolConfiguration,
-    TwistLinearSoftLimit,
 )
 from tests.schema.everything import Colour, Everything, Part
 from tests.schema.strategies import any_record
@@ -166,11 +165,3 @@ def test_of_several_faults_those_of_the_form_are_told_first(document: dict[str, 
     found, message = refusal(document, JointSpeedSoftLimits)
     assert found == kind
     assert path in message.partition(": ")[0]
-
-
-def test_packed_messages_come_back_as_they_were() -> None:
-    for message in (
-        TwistLinearSoftLimit(ControlMode.CARTESIAN_JOYSTICK, 0.1),
-        ToolConfiguration(CartesianTransform(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 0.5, None),
-    ):
-        assert unpack(pack(message), type(message)) == message

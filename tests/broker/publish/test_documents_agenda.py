@@ -1,6 +1,7 @@
 """The agenda: each document once, in order, never while it is under way."""
 
-from broker.publish.agenda import Agenda, Key
+from broker.publish.comparison import Key
+from broker.publish.documents import Agenda
 
 A, B, C = Key("r1", "config"), Key("r1", "effective"), Key("r2", "presence")
 
