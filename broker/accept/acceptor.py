@@ -101,8 +101,9 @@ class Acceptor:
         asked: dict[RequestKey, Arrival] = {}
         for arrival in arrivals:
             self._read(arrival)
-            if arrival.remembered:  # what comes twice at once is looked for the second time when it is decided
-                asked.setdefault((arrival.topic.user, arrival.topic.conn, arrival.id), arrival)
+            name = (arrival.topic.user, arrival.topic.conn, arrival.id)
+            if arrival.remembered and name not in asked:  # of two at once the second is looked for when it is decided
+                asked[name] = arrival
         if asked:
             for name, key in self._ledger.store.unused(asked).items():
                 asked[name].key = key
