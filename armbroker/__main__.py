@@ -1,5 +1,6 @@
 """The command `armbroker`, also `python -m armbroker`."""
 
+import gc
 import sys
 
 from armbroker.cli.exits import Exit
@@ -15,6 +16,7 @@ def main() -> None:
 
 def _dispatch(arguments: list[str]) -> None:
     if arguments[:1] == ["run"]:
+        gc.disable()  # what is loaded stays; collections begin with what is served
         sys.modules["rich"] = None  # type: ignore[assignment] # None forbids it: structlog would load it for a console
         from armbroker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need
 

@@ -23,8 +23,9 @@ class ShortCollections:
         self._began_s = 0.0
 
     def begin(self) -> None:
-        """What exists now is looked at no more; later collections are short."""
+        """What exists now is looked at no more; from now on there are collections, and they are short."""
         gc.freeze()
+        gc.enable()
         gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(self.on_collection)
 

@@ -92,11 +92,11 @@ SETTINGS = '[clients.a]\nrights = ["write"]\n[store]\ndir = "data"\n[[arm]]\nid 
 
 def test_the_wheel_works_in_an_environment_of_its_own(built: Built, tmp_path: Path) -> None:
     place = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=120)
     python, command = place / "bin/python", place / "bin/armbroker"
     pins = ROOT / "deploy/deb/constraints.txt"
-    pip = [str(python), "-m", "pip", "install", "-q", "-c", str(pins), str(built.wheel)]
-    subprocess.run(pip, check=True, capture_output=True, timeout=400)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-compile"]
+    subprocess.run([*pip, "-c", str(pins), str(built.wheel)], check=True, capture_output=True, timeout=400)
 
     def said(*arguments: str) -> str:
         done = subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120)
