@@ -12,6 +12,8 @@ def main() -> None:
         _dispatch(sys.argv[1:])
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+    finally:
+        gc.freeze()  # at its end the interpreter would look for garbage among all that there is: it goes anyway
 
 
 def _dispatch(arguments: list[str]) -> None:

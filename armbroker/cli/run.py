@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import faulthandler
-import gc
 import signal
 import sys
 import traceback
@@ -183,5 +182,3 @@ def run(arguments: list[str]) -> int:
     except Exception:  # noqa: BLE001 - whatever it was, the code of the end tells a supervisor to start again
         traceback.print_exc()
         return Exit.CRASHED
-    finally:
-        gc.freeze()  # of ten thousand arms the interpreter would collect garbage for many seconds at its end
