@@ -1,6 +1,7 @@
 """The retained documents of an arm: built when sent, coalesced, after the events they contain."""
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from heapq import heappop, heappush
@@ -157,6 +158,8 @@ class Documents:
         self._put_off: list[tuple[ArmSession, str]] = []
         self._tries = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._looks_at = math.inf
+        """When `_timer` rings."""
         self._closed, self._live, self._slice_s = False, 0, SLICE_S
         self.touched: dict[str, object] = {}
         """Arms that something changed of since somebody put another one here."""
@@ -179,7 +182,7 @@ class Documents:
             key, now = Key(arm, name), self._loop.time()
             gap_s = EFFECTIVE_GAP_S if name == EFFECTIVE else GAP_S
             due = max(now + REST_S, self._sent.get(key, 0.0) + gap_s)
-            if self._agenda.add(key, due, _BEHIND_S.get(name, 0.0)):
+            if self._agenda.add(key, due, _BEHIND_S.get(name, 0.0)) and due < self._looks_at:
                 self._look_at(due)
 
     def forget(self, arm: str) -> None:
@@ -267,7 +270,7 @@ class Documents:
 
     def _tick(self) -> None:
         """Send what is due; documents not yet taken by the MQTT server wait for that."""
-        self._timer = None
+        self._timer, self._looks_at = None, math.inf
         began = self._loop.time()
         self._forget_old(began)
         while self._outbox.backlog < LOADED and self._loop.time() - began <= self._slice_s:
@@ -293,11 +296,11 @@ class Documents:
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""
-        if self._timer is not None and self._timer.when() > due:
+        if due >= self._looks_at or self._closed or self._held:
+            return
+        if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        if self._timer is None and not self._closed and not self._held:
-            self._timer = self._loop.call_at(due, self._tick)
+        self._timer, self._looks_at = self._loop.call_at(due, self._tick), due
 
     def _forget_old(self, now: float) -> None:
         """Forget when documents were sent whose gap is over."""

@@ -17,7 +17,7 @@ from tests.virtual_plant import Plant, play
 SET = "SetTwistLinearSoftLimit"
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 284, 5, 0.5
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 280, 5, 0.5
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
@@ -143,7 +143,7 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 1_690
+BATCH_CALLS = 1_660
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 
 
