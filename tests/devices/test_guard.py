@@ -9,6 +9,7 @@ import structlog
 
 from devices.adapter import (
     ArmAwayError,
+    ArmChange,
     ArmError,
     ArmRefusedError,
     ArmTimeoutError,
@@ -127,9 +128,11 @@ async def test_an_arm_that_is_well_is_passed_through() -> None:
     assert await arm.read(GRAVITY) == VALUE
     assert await arm.write(WRITE) is None
     inner.sink(LinkState(True, True))
+    inner.sink(ArmChange(1, GRAVITY, ours=True))
+    inner.sink(ArmChange(1, GRAVITY, ours=False))
     await arm.close()
     assert inner.calls == ["connect", "read_all", "read", "write", "close"]
-    assert heard == [LinkState(True, True)]
+    assert heard == [LinkState(True, True), ArmChange(1, GRAVITY, ours=False)]
     assert (arm.resolution_rad, arm.deadlines) == (inner.resolution_rad, inner.deadlines)
     assert (arm.methods, arm.items) == (inner.methods, inner.items)
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from broker.arms.arm_session import is_clear
 from broker.arms.jobs import ChangeJob
 from broker.life import Origin
 from broker.settle.idle import IdleWatch
@@ -123,6 +124,18 @@ def test_obstacles(tmp_path: Path, state: dict[str, Any], given: dict[str, Any],
             else:
                 setattr(session.state, name, value)
         assert told(obstacles_of(plant).of(session, job(**given))) == expected
+        assert expected == "begins" or not is_clear(session, job(**given))
+
+    play(tmp_path, scenario)
+
+
+def test_nothing_stands_in_the_way_of_what_is_new_to_an_arm_that_is_ready(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(1.0)
+        session = plant.session()
+        assert is_clear(session, job())
+        session.state.ready = False
+        assert not is_clear(session, job())
 
     play(tmp_path, scenario)
 

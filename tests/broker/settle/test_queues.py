@@ -166,6 +166,39 @@ async def test_at_the_end_only_changes_are_waited_for(pair: tuple[ArmSession, Ar
     assert [len(one.jobs), len(two.jobs)] == [1, 2]
 
 
+class Unsure(Log):
+    """Not sure of its place until the gate is open; settles then."""
+
+    sure, sure_until_s = False, -math.inf
+
+    async def made_sure(self) -> None:
+        """Wait for the gate."""
+        self.done.append("waits")
+        await self.gate.wait()
+
+    async def settle(self, session: ArmSession, job: ChangeJob) -> None:
+        """Note it."""
+        self.done.append(f"{session.arm} {job.n}")
+
+
+async def test_no_change_is_settled_before_it_is_sure_that_nobody_else_does(
+    pair: tuple[ArmSession, ArmSession],
+) -> None:
+    one, _ = pair
+    async with asyncio.TaskGroup() as tasks:
+        queues, log = Queues(tasks), Unsure()
+        queues.serve(log, log, log)
+        job = change()
+        job.committed = True
+        queues.put(one, job)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert log.done == ["waits"]
+        log.gate.set()
+        await queues.idle()
+    assert log.done == ["waits", "a 1"]
+
+
 async def test_what_stood_behind_a_change_that_ended_before_its_turn_goes_on(
     pair: tuple[ArmSession, ArmSession],
 ) -> None:

@@ -177,6 +177,7 @@ async def test_many_names_are_looked_up_at_once(reopen: Reopen, committed: Commi
     names = [("alice", "alice-hmi", f"id-{number}") for number in range(2, 8)]
     keys = [key_of(*name) for name in names]
     assert store.used(keys) == set(keys[:2])
+    assert store.unused(names) == dict(zip(names[3:], keys[3:], strict=True))
     uncommitted = store.known_uncommitted(names[2])
     assert uncommitted is not None
     assert uncommitted.n == 4
