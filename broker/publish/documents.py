@@ -142,8 +142,7 @@ class Documents:
         self._outbox, self._clock, self.epoch = outbox, clock, epoch
         self._instance = instance
         self._topics = topics
-        self._codec = codec
-        self._loop = loop
+        self._codec, self._loop = codec, loop
         self._builders = builders
         self._held = held
         self._agenda = Agenda()
