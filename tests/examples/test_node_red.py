@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,11 +81,8 @@ class NodeRed:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("node-red")
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", "node-red@4"]
-    subprocess.run(npm, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    return folder / "node_modules" / "node-red" / "red.js"
+def program(node_modules: Callable[[str], Path]) -> Path:
+    return node_modules("node-red@4") / "node-red" / "red.js"
 
 
 @pytest.fixture
