@@ -86,7 +86,7 @@ def ledger_of(
         counters=counters, traffic=(traffic := Traffic(store, clock.monotonic, settings.clients)),
     )  # fmt: skip
     outbox.on_published = traffic.published
-    documents.after_commit = ledger.after_commit
+    documents.after_commit, documents.awaited = ledger.after_commit, store.way.is_awaited
     store.begin_telling, store.end_telling, store.all_told = outbox.gather, outbox.pump, outbox.flush
     return ledger
 
@@ -137,7 +137,10 @@ def readback_of(
     publish = f"mosquitto_pub -h {server.host} -p {server.port}"
     publish += f" -u {settings.mqtt.user} -P ..." if settings.mqtt.user else ""
     strangers = Strangers(settings.instance, topics, publish)
-    return ReadBack(make_link, topics, ledger.documents, ledger.outbox, sessions, strangers, summaries, announcer)
+    return ReadBack(
+        make_link, topics, ledger.documents, ledger.outbox, sessions, strangers, summaries, announcer,
+        ledger.store.way.quiet,
+    )  # fmt: skip
 
 
 def reconciler_of(

@@ -35,6 +35,7 @@ class Count:
 
 
 _Seen = tuple[int, int, int, int, bool]
+_Drifted = tuple[_Seen, bool]
 
 
 class Census:
@@ -43,20 +44,23 @@ class Census:
     def __init__(self) -> None:
         self.last = Count()
         """What was found last."""
-        self._drifted: dict[str, tuple[_Seen, bool]] = {}
+        self._drifted: dict[str, _Drifted] = {}
 
     async def take(self, sessions: Iterable[ArmSession]) -> Count:
         """Count; what else there is to do is done in between."""
-        count, known = Count(), self._drifted
-        self._drifted = {}
-        for number, session in enumerate(list(sessions)):
+        count, arms = Count(), list(sessions)
+        for number, session in enumerate(arms):
             if number % SLICE == SLICE - 1:
                 await asyncio.sleep(0)
-            self._look(session, count, known)
+            self._look(session, count)
+        if len(self._drifted) > len(arms):
+            gone = self._drifted.keys() - {session.arm for session in arms}
+            for arm in gone:
+                del self._drifted[arm]
         self.last = count
         return count
 
-    def _look(self, session: ArmSession, count: Count, known: dict[str, tuple[_Seen, bool]]) -> None:
+    def _look(self, session: ArmSession, count: Count) -> None:
         state = session.state
         count.arms[presence_word(session), state.authority.value] += 1
         if state.online:
@@ -64,10 +68,10 @@ class Census:
         count.unpublished += max(0, state.seq - session.published_seq)
         count.longest_queue = max(count.longest_queue, len(session.jobs))
         seen = (state.rev, state.seq, state.read_at_us, state.unsettled, state.adopted)
-        before = known.get(session.arm)
-        drifted = before[1] if before is not None and before[0] == seen else has_drifted(session)
-        self._drifted[session.arm] = seen, drifted
-        count.drifted += drifted
+        before = self._drifted.get(session.arm)
+        if before is None or before[0] != seen:  # else what was made then stays: most arms are as they were
+            before = self._drifted[session.arm] = seen, has_drifted(session)
+        count.drifted += before[1]
         if state.overrides is not None:
             count.overrides += len(state.overrides.live)
             count.overdue += overdue(state)

@@ -125,12 +125,9 @@ class Comparison:
     def rest(
         self, sessions: Iterable[ArmSession], sheets: tuple[str, ...] = SHEETS
     ) -> Iterator[tuple[ArmSession, str]]:
-        """The documents that nobody looked at yet, in the order in which they are mended."""
+        """All documents, in the order in which they are mended; some of them may be looked at before they are given."""
         arms = list(sessions)
-        for name in sheets:
-            for session in arms:
-                if not self.looked_at(Key(session.arm, name)):
-                    yield session, name
+        return ((session, name) for name in sheets for session in arms)
 
 
 def _whole(value: object) -> int:

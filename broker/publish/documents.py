@@ -31,16 +31,21 @@ SLICE_S, BESIDE_S = 0.002, 0.001
 """How long documents are made without a pause, and while replies or events are given: requests wait meanwhile."""
 PAUSE_MOST = 14
 """The longest pause after a slice, as a multiple of it: one for each reply or event that was given meanwhile."""
+YIELD_S, YIELDS = 0.001, 5
+"""How often it is looked whether somebody still waits for a commit before documents are made, and how many times."""
 REST_S = 0.01
 """How long a first change waits for others of the same moment."""
 LOADED = 32
 """Publications waiting from which documents give way to replies and events."""
-WARM_ARMS = 512
+WARM_ARMS = 128
 """Of so many arms the limits are kept as they were made; of others they are made anew when asked for."""
 AGAIN_S = 1.0
 """How long a comparison waits for arms that were not tried yet, and for what is to be sent, before it looks again."""
 UNMET_TRIES = 60
 """How often at most: then an arm that was not tried yet is told of as it is."""
+
+LOOKS = 500
+"""So many documents are looked at without a pause where none of them is to be made."""
 
 _BEHIND_S = {PRESENCE: -3600.0, EFFECTIVE: 1.0, FACTSHEET: 1.0}
 """How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
@@ -140,11 +145,9 @@ class Documents:
         held: bool = False,
     ) -> None:
         self._outbox, self._clock, self.epoch = outbox, clock, epoch
-        self._instance = instance
-        self._topics = topics
+        self._instance, self._topics = instance, topics
         self._codec, self._loop = codec, loop
-        self._builders = builders
-        self._held = held
+        self._builders, self._held = builders, held
         self._agenda = Agenda()
         self._sent: dict[Key, float] = {}
         self._sessions: dict[str, ArmSession] = {}
@@ -159,13 +162,15 @@ class Documents:
         self._timer: asyncio.TimerHandle | None = None
         self._looks_at = math.inf
         """When `_timer` rings."""
-        self._closed, self._live, self._slice_s = False, 0, SLICE_S
+        self._closed, self._live, self._slice_s, self._yielded = False, 0, SLICE_S, 0
         self.touched: dict[str, object] = {}
         """Arms that something changed of since somebody put another one here."""
         self.on_touched: Callable[[], None] = lambda: None
         """Called for the first of them, and when nothing is kept back any more."""
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         """How to wait for the commit of what a document was built from; set by the composition root."""
+        self.awaited: Callable[[], bool] = lambda: False
+        """Whether somebody waits for a commit, who comes first; set by the composition root."""
 
     def mark(self, session: ArmSession, *names: str) -> None:
         """Some documents of an arm changed."""
@@ -239,25 +244,36 @@ class Documents:
         return self._comparison is None and not len(self._agenda) and not self._held
 
     def _next_of_rest(self) -> Key | None:
-        """The next document to be compared; arms that were not tried yet, and what is to be sent anyway, come later."""
-        comparison = self._comparison
-        while self._rest is not None and comparison is not None:
-            for session, name in self._rest:
-                key = Key(session.arm, name)
-                if self._sessions.get(session.arm) is not session or comparison.looked_at(key):
-                    continue
-                if key in self._agenda or (not session.met and self._tries < UNMET_TRIES):
-                    self._put_off.append((session, name))
-                elif name in self._builders and (session.state.adopted or name in (PRESENCE, FACTSHEET)):
-                    return key
-            self._rest = None
-            if self._put_off:
-                self._tries += 1
-                self._loop.call_later(AGAIN_S, self._look_again, comparison)
-            else:
-                log.info("documents_compared", right=comparison.right, sent=comparison.sent)
-                self._comparison = None
+        """The next document to be compared; arms that were not tried yet, and what is to be sent anyway, come later.
+
+        None while nothing is found, too, and the search goes on after a pause.
+        """
+        comparison, rest = self._comparison, self._rest
+        if rest is None or comparison is None:
+            return None
+        for _ in range(LOOKS):
+            if (entry := next(rest, None)) is None:
+                self._end_of_rest(comparison)
+                return None
+            session, name = entry
+            key = Key(session.arm, name)
+            if self._sessions.get(session.arm) is not session or comparison.looked_at(key):
+                continue
+            if key in self._agenda or (not session.met and self._tries < UNMET_TRIES):
+                self._put_off.append(entry)
+            elif name in self._builders and (session.state.adopted or name in (PRESENCE, FACTSHEET)):
+                return key
         return None
+
+    def _end_of_rest(self, comparison: Comparison) -> None:
+        """Everything was looked at, or put off."""
+        self._rest = None
+        if self._put_off:
+            self._tries += 1
+            self._loop.call_later(AGAIN_S, self._look_again, comparison)
+        else:
+            log.info("documents_compared", right=comparison.right, sent=comparison.sent)
+            self._comparison = None
 
     def _look_again(self, comparison: Comparison) -> None:
         if self._comparison is comparison:
@@ -271,6 +287,11 @@ class Documents:
         """Send what is due; documents not yet taken by the MQTT server wait for that."""
         self._timer, self._looks_at = None, math.inf
         began = self._loop.time()
+        if self._yielded < YIELDS and self.awaited():
+            self._yielded += 1
+            self._look_at(began + YIELD_S)
+            return
+        self._yielded = 0
         self._forget_old(began)
         while self._outbox.backlog < LOADED and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)

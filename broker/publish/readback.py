@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -76,6 +76,7 @@ class ReadBack:
         strangers: Strangers,
         summaries: Summaries,
         owner: Owner,
+        quiet: Callable[[], Awaitable[None]],
     ) -> None:
         self._make_link = make_link
         self._topics = ReadTopics(topics)
@@ -83,7 +84,7 @@ class ReadBack:
         self._outbox = outbox
         self._sessions = sessions
         self._strangers, self._summaries = strangers, summaries
-        self._owner = owner
+        self._owner, self._quiet = owner, quiet
         self._meta: dict[str, bytes] = {}
         self._groups: dict[str, bytes] = {}
         self._asked = asyncio.Event()
@@ -169,6 +170,7 @@ class ReadBack:
             if spent_s > SLICE_S:
                 pause = min(max(1, self._outbox.live - live), PAUSE_MOST)
                 await asyncio.sleep(spent_s * pause)
+                await self._quiet()
                 spent_s, live = 0.0, self._outbox.live
 
     def _take(self, message: InboundMessage, comparison: Comparison) -> None:

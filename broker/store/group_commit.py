@@ -13,6 +13,7 @@ from broker.store.job import key_of
 from broker.store.plan_reader import PlanReader
 from broker.store.rows import Damage, RequestRow
 from broker.store.statements import made_of
+from broker.store.way import Way
 from broker.store.writer import Writer
 
 FEW = 4
@@ -69,6 +70,8 @@ class GroupCommit(PlanReader):
         self._published: dict[str, int] = {}
         """Marks that nobody waits for."""
         self._committing: Batch | None = None
+        self.way = Way(self._uncommitted, self.committed)
+        """For what gives way to those who wait for a commit."""
         self._commit: Future[None] | None = None
         self._scheduled = self._holding = False
         self._pace = Pace()

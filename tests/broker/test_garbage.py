@@ -49,3 +49,22 @@ def test_after_a_short_collection_everything_is_looked_at_again() -> None:
         assert len(gc.get_objects(generation=2)) >= len(kept)
     finally:
         short.end()
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_no_collection_looks_at_more_than_was_made_since_the_last_few() -> None:
+    looked_at: list[int] = []
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            looked_at.append(sum(len(gc.get_objects(young)) for young in range(info["generation"] + 1)))
+
+    short = ShortCollections(long_s=-1.0)
+    short.begin()
+    gc.callbacks.append(look)
+    try:
+        kept = [[n] for n in range(300_000)]
+    finally:
+        gc.callbacks.remove(look)
+        short.end()
+    assert len(kept) > 10 * max(looked_at)

@@ -59,8 +59,9 @@ class Reconciler:
         self._adoption = adoption
         self._idle = idle
         self._release = release
-        self._contacts = asyncio.Semaphore(CONTACTS_AT_ONCE)
-        self.slices = Slices(loop)
+        self._contacts, self._reads = asyncio.Semaphore(CONTACTS_AT_ONCE), asyncio.Semaphore(CONTACTS_AT_ONCE)
+        """Of arms that are to be reached, and of those that are there: these do not wait for the others."""
+        self.slices = Slices(loop, room=ledger.store.way.room)
         """In which arms that answered are taken over."""
         self._backoff = Backoff(RETRY_FIRST_S, RETRY_MOST_S)
         self._met = asyncio.Event()
@@ -155,7 +156,9 @@ class Reconciler:
             self._queues.put(session, ContactJob(connect, why), first=True)
 
     def compare_soon(self, session: ArmSession) -> None:
-        """Read an arm that is there again, in its turn: the event of a change may have been lost."""
+        """Read an arm that is there again, if that can be now: the event of a change may have been lost."""
+        if self._reads.locked():  # its changes would wait with it
+            return
         if session.state.online and not any(isinstance(job, ContactJob) for job in session.jobs):
             self._queues.put(session, ContactJob(connect=False, why="compare", quiet=True))
 
@@ -170,7 +173,7 @@ class Reconciler:
         if state.distrust or not state.adopted:
             return True
         try:
-            async with self._contacts:
+            async with self._reads:
                 snapshot = await session.adapter.read_all()
         except ArmError as error:
             log.warning("compare_failed", arm=session.arm, why=str(error))
@@ -183,7 +186,8 @@ class Reconciler:
         """Connect, describe, read everything, adopt or compare; whether the arm answered."""
         description: Description | None = None
         connect = connect or bool(session.state.distrust)
-        async with self._contacts:  # until it is taken over: what all arms told at once would be much
+        # until it is taken over: what all arms told at once would be much
+        async with self._contacts if connect else self._reads:
             try:
                 if connect:
                     session.told_ready, session.told_activity = True, Activity.UNKNOWN

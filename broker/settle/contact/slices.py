@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 
 SLICE_S = 0.002
@@ -12,11 +13,16 @@ class Slices:
     """Lets one piece of work begin at a time; once requests are `served`, a pause as long as it follows each slice.
 
     No pause is longer than `pause_most_s`: a slice takes long where the machine has much else to do.
-    A piece must not wait for anything.
+    A piece must not wait for anything; it begins once `room` returns.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, pause_most_s: float = math.inf) -> None:
-        self._loop, self._pause_most_s = loop, pause_most_s
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pause_most_s: float = math.inf,
+        room: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._loop, self._pause_most_s, self._room = loop, pause_most_s, room
         self._lock = asyncio.Lock()
         self._began_s = self._spent_s = 0.0
         self.served = False
@@ -24,6 +30,12 @@ class Slices:
     async def __aenter__(self) -> None:
         """Wait for the turn of a piece."""
         await self._lock.acquire()
+        if self._room is not None:
+            try:
+                await self._room()
+            except BaseException:
+                self._lock.release()
+                raise
         self._began_s = self._loop.time()
 
     async def __aexit__(

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from broker.publish.documents import BESIDE_S, PAUSE_MOST, SLICE_S, Documents
+from broker.publish.comparison import SHEETS, Comparison, Key
+from broker.publish.documents import BESIDE_S, LOOKS, PAUSE_MOST, SLICE_S, YIELD_S, YIELDS, Documents
 from broker.record.replies import JSON
 from broker.topics import Topics
 from tests.virtual_plant import Plant, play
@@ -212,5 +213,50 @@ def test_limits_of_arms_that_nobody_asks_about_take_no_memory(tmp_path: Path, mo
         assert sum(session.state.limits is not None for session in plant.service.sessions.values()) == 3
         assert plant.session("r7").state.limits is not None
         assert (await plant.call("r1", "Explain", {"quantity": "twist_linear"}))["ok"]
+
+    play(tmp_path, scenario, arms=ARMS)
+
+
+def test_documents_give_way_while_somebody_waits_for_a_commit_but_not_for_ever(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        documents, after = plant.service._documents, len(plant.link.published)
+        looks: list[float] = []
+
+        def awaited() -> bool:
+            looks.append(plant.loop.time())
+            return True
+
+        documents.awaited = awaited
+        documents.mark(plant.session("r0"), "presence")
+        await plant.turn(1.0)
+        assert [each.topic for each in plant.link.published[after:]] == ["state/r0/presence"]
+        assert len(looks) == YIELDS
+        assert looks[-1] - looks[0] < YIELDS * YIELD_S
+
+    play(tmp_path, scenario, arms=ARMS)
+
+
+def test_what_need_not_be_made_is_looked_at_in_pieces(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.turn(5.0)
+        looked_at: list[int] = []
+
+        class Counting(Comparison):
+            def looked_at(self, key: Key) -> bool:
+                looked_at[-1] += 1
+                return super().looked_at(key)
+
+        documents = plant.service._documents
+        documents._comparison = Counting(1)
+        for session in plant.service.sessions.values():
+            for name in SHEETS:
+                documents._comparison.look_at(Key(session.arm, name))
+        documents._rest = documents._comparison.rest(list(plant.service.sessions.values()) * LOOKS)
+        while not documents.settled:
+            looked_at.append(0)
+            documents._tick()
+        assert sum(looked_at) == len(ARMS) * len(SHEETS) * LOOKS
+        assert max(looked_at) == LOOKS
 
     play(tmp_path, scenario, arms=ARMS)

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from broker.store import group_commit
+from broker.store import group_commit, way
 from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.rows import ArmRow, RequestRow, RequestUpdate
 from broker.store.store import Store
@@ -238,3 +238,48 @@ async def test_what_was_published_is_committed_later_for_all_arms_at_once(
     assert found == [("a", 3), ("b", 3)]
     store.published("a", 4)
     assert [row.published_seq for row in reopen().load().arms] == [4, 3]
+
+
+async def test_work_that_can_wait_puts_few_rows_into_a_batch(reopen: Reopen) -> None:
+    store = reopen()
+    weights: list[int] = []
+    for number in range(3 * way.MANY):
+        await store.way.room()
+        store.batch.put_arm(ArmRow(arm=f"arm{number}"))
+        weights.append(store.batch.weight)
+        store.flush_soon()
+    assert max(weights) == way.MANY
+
+
+async def test_work_that_can_wait_gives_way_while_somebody_waits_for_a_commit_but_not_for_ever(
+    reopen: Reopen, make_request: Requests
+) -> None:
+    store = reopen()
+    commits: list[int] = []
+
+    def ask_again(number: int) -> None:
+        commits.append(number)
+        store.batch.add_request(make_request(number + 1))
+        store.batch.on_commit(lambda: ask_again(number + 1))
+        store.flush_soon()
+
+    store.batch.put_arm(ArmRow(arm="arm1"))
+    assert not store.way.is_awaited()
+    await store.way.quiet()
+    assert not commits
+    ask_again(0)
+    assert store.way.is_awaited()
+    await store.way.quiet()
+    assert len(commits) - 1 == way.GIVEN_WAY
+
+
+async def test_once_nobody_waits_for_a_commit_the_rest_goes_on(reopen: Reopen, make_request: Requests) -> None:
+    store = reopen()
+    store.batch.add_request(make_request(1))
+    store.flush_soon()
+    await store.way.quiet()
+    assert not store.way.is_awaited()
+    assert store.find("alice", "alice-hmi", "id-1") is not None
+    before = store.commits.below[-1]
+    await store.way.quiet()
+    assert store.commits.below[-1] == before

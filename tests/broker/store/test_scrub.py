@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from broker.store.errors import StoreBrokenError, StoreError
-from broker.store.rows import ChangeRow, ChangeUpdate, Damage, RequestRow
+from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, Damage, RequestRow
 from broker.store.schema import connect
-from broker.store.scrub import Scrub, Surveyed, check_at_start
+from broker.store.scrub import ARMS, Scrub, Surveyed, _pages, check_at_start
 from broker.store.store import FILE, Store
+from broker.store.tables import ARM
 
 HASH = "hash differs"
 
@@ -104,3 +105,20 @@ def test_it_can_be_stopped_before_it_began_and_on_the_way(path: Path) -> None:
     begun = busy.running
     busy.stop()
     assert (begun, busy.running, failed, told) == (True, False, [], [])
+
+
+def test_the_rows_of_many_arms_are_compared_in_pieces_each_row_once(
+    reopen: Callable[[], Store], tmp_path: Path
+) -> None:
+    arms = [*(f"arm{number:03}" for number in range(5 * ARMS)), "\u00e4rm", "b" * 200]
+    store = reopen()
+    for arm in arms:
+        store.batch.put_arm(ArmRow(arm=arm))
+    store.close()
+    with closing(connect(tmp_path / "store" / FILE)) as connection:
+        connection.execute("UPDATE arm SET arm = CAST(x'80ff' AS TEXT) WHERE arm = ?", (arms[ARMS],))
+        pieces = list(_pages(connection, ARM))
+    found = [row[0] for rows in pieces for row in rows]
+    assert sorted(found) == sorted([*arms[:ARMS], *arms[ARMS + 1 :], "\udc80\udcff"])
+    assert max(map(len, pieces)) <= 2 * ARMS
+    assert len(pieces) >= len(arms) // ARMS

@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.arms.jobs import ContactJob, FollowJob
+from broker.store.way import MANY
 from devices.adapter import ArmChange, LinkState
 from schema.arms import Activity, Fault
 from schema.enums import ControlConfigurationEvent, ControlMode
@@ -182,3 +185,51 @@ def test_a_rebooted_arm_is_read_again_and_what_it_lost_is_a_foreign_change(tmp_p
         assert plant.session().state.reported[ITEM, int(MODE)] == default
 
     play(tmp_path, scenario)
+
+
+def test_a_change_of_an_arm_that_is_there_does_not_wait_for_arms_that_are_to_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.settle.contact.reconciler.CONTACTS_AT_ONCE", 1)
+
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r2", "hang", for_ms=3_600_000)
+        reconciler = plant.service._reconciler
+        reconciler.contact_soon(plant.session("r2"), "test")
+        await plant.turn()
+        assert reconciler._contacts.locked()
+        reconciler.compare_soon(plant.session("r1"))
+        began_s = plant.loop.time()
+        assert (await plant.call("r1", "SetGravityVector", {"z": -9.8}))["stage"] == "applied"
+        assert plant.loop.time() - began_s < 0.1
+
+    play(tmp_path, scenario)
+
+
+def test_an_arm_is_not_compared_while_as_many_are_read_as_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.settle.contact.reconciler.CONTACTS_AT_ONCE", 1)
+
+    async def scenario(plant: Plant) -> None:
+        await plant.fault("r2", "hang", for_ms=3_600_000)
+        reconciler = plant.service._reconciler
+        reconciler.compare_soon(plant.session("r2"))
+        await plant.turn()
+        assert reconciler._reads.locked()
+        reconciler.compare_soon(plant.session("r1"))
+        assert not plant.session("r1").jobs
+
+    play(tmp_path, scenario)
+
+
+def test_many_arms_are_adopted_in_commits_of_few_rows(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.committed()
+        rows = len(plant.session("r0").state.reported) + 1
+        entries = plant.store._writer._connection.execute("SELECT entries FROM audit").fetchall()
+        adopted = [each.count(b'"adopted"') for (each,) in entries]
+        assert sum(adopted) == len(plant.service.sessions)
+        assert 1 < max(adopted) <= MANY / rows + 1
+
+    play(tmp_path, scenario, arms=[f"r{number}" for number in range(100)])

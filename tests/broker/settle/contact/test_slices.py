@@ -79,3 +79,25 @@ async def test_no_pause_is_longer_than_told(monkeypatch: pytest.MonkeyPatch) -> 
     await piece(slices, clock, 50 * SLICE_S)
     await piece(slices, clock, 1.5 * SLICE_S)
     assert found == pytest.approx([2 * SLICE_S, 1.5 * SLICE_S])
+
+
+async def test_a_piece_begins_when_there_is_room_and_who_gives_up_waiting_holds_nobody_up() -> None:
+    clock, room, order = Clock(), asyncio.Event(), list[str]()
+
+    async def wait_for_room() -> None:
+        await room.wait()
+
+    slices = Slices(clock, room=wait_for_room)  # type: ignore[arg-type]
+
+    async def working(name: str) -> None:
+        async with slices:
+            order.append(name)
+
+    first, second = asyncio.create_task(working("first")), asyncio.create_task(working("second"))
+    await asyncio.sleep(0)
+    assert not order
+    first.cancel()
+    await asyncio.wait([first])
+    room.set()
+    await second
+    assert order == ["second"]
