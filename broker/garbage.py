@@ -1,13 +1,20 @@
 """Keeps collections of garbage short however much is kept."""
 
+import asyncio
 import gc
 import time
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 THRESHOLDS = (1_000, 3, 0)
 """New objects, and collections of the generation before, until a generation is collected: all after some 8,000."""
 LONG_S = 0.002
 """CPU time of a full collection from which what it found in use is not looked at again."""
+MANY, LOOK_S = 10_000, 0.25
+"""Objects that later collections would look at from which there is one now, and how often they are counted: what is
+freed counts against what is made, so where both are much the interpreter begins none for long."""
 
 
 class ShortCollections:
@@ -28,6 +35,21 @@ class ShortCollections:
         gc.enable()
         gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(self.on_collection)
+
+    async def around(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do some work, and see to it meanwhile that not much gathers; what the work returns."""
+        looking = asyncio.create_task(self._look())
+        try:
+            return await work
+        finally:
+            looking.cancel()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if len(gc.get_objects()) > MANY:
+                gc.collect()
+                gc.freeze()
 
     def end(self) -> None:
         """Keep nothing short any more."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 
 import structlog
@@ -21,18 +22,22 @@ SCRUB_HOURS = 24
 """How often the whole store is compared with its hashes: what a bit flipped in is told before it is needed."""
 TURNS, STATUS_S = 4, 10.0
 """How often the supervisor hears of the service: so many times while its watchdog waits; without one, after so long."""
-COMPARE_S = 300.0
-"""How often every arm is read again, whatever it tells: the event of a change may have been lost."""
+COMPARE_S, LOOK_S = 300.0, 0.15
+"""How often every arm is read again, whatever it tells: the event of a change may have been lost. With many arms so
+many are read at once that nobody wakes for it more often than this."""
 
 
 async def compare(sessions: Mapping[str, ArmSession], compare_soon: Callable[[ArmSession], None]) -> None:
     """Read arm after arm again, each once in COMPARE_S, for ever; one that is away is reached by others."""
     while True:
         arms = list(sessions.values())
-        for session in arms:
-            await asyncio.sleep(COMPARE_S / len(arms))
-            if sessions.get(session.arm) is session:
-                compare_soon(session)
+        at_once = math.ceil(len(arms) * LOOK_S / COMPARE_S)
+        for first in range(0, len(arms), at_once or 1):
+            some = arms[first : first + at_once]
+            await asyncio.sleep(COMPARE_S * len(some) / len(arms))
+            for session in some:
+                if sessions.get(session.arm) is session:
+                    compare_soon(session)
         if not arms:
             await asyncio.sleep(MINUTE_S)
 

@@ -174,9 +174,10 @@ def run(arguments: list[str]) -> int:
     how = Start(
         accept_lost=asked.accept_lost, take_over=asked.take_over, wait=asked.wait, supervisor=Supervisor(*supervision())
     )
-    ShortCollections().begin()
+    collections = ShortCollections()
+    collections.begin()
     try:
-        return asyncio.run(serve(asked.settings, reread=asked.reread, how=how))
+        return asyncio.run(collections.around(serve(asked.settings, reread=asked.reread, how=how)))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever it was, the code of the end tells a supervisor to start again

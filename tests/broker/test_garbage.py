@@ -1,10 +1,11 @@
+import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from broker.garbage import ShortCollections
+from broker.garbage import LOOK_S, MANY, ShortCollections
 
 
 class Node:
@@ -68,3 +69,23 @@ def test_no_collection_looks_at_more_than_was_made_since_the_last_few() -> None:
         gc.callbacks.remove(look)
         short.end()
     assert len(kept) > 10 * max(looked_at)
+
+
+@pytest.mark.usefixtures("interpreter")
+async def test_what_gathers_while_as_much_is_freed_is_looked_at_before_it_is_much() -> None:
+    short, kept = ShortCollections(), list[list[int]]()
+
+    async def work() -> str:
+        gc.disable()  # as where what is freed counts against it
+        kept.extend([n] for n in range(2 * MANY))
+        while len(gc.get_objects()) > MANY:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(LOOK_S / 10)
+        return "done"
+
+    short.begin()
+    try:
+        assert await asyncio.wait_for(short.around(work()), 60.0) == "done"
+    finally:
+        gc.enable()
+        short.end()
+    assert len(kept) == 2 * MANY

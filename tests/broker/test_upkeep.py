@@ -1,9 +1,10 @@
 """What a run does from time to time: arms are compared."""
 
+import asyncio
 from pathlib import Path
 
-from broker.upkeep import COMPARE_S
-from tests.virtual_plant import Plant, play
+from broker.upkeep import COMPARE_S, LOOK_S, compare
+from tests.virtual_plant import Plant, play, run
 
 CHANGE = {"item": "twist_linear_soft_limit", "slot": "CARTESIAN_JOYSTICK", "value": 0.125}
 
@@ -58,3 +59,26 @@ def test_a_service_without_arms_waits_for_some(tmp_path: Path) -> None:
         assert not plant.ended.is_set()
 
     play(tmp_path, scenario, arms=())
+
+
+class Named:
+    """What is compared, as far as that asks for it."""
+
+    def __init__(self, arm: str) -> None:
+        self.arm = arm
+
+
+def test_of_many_arms_some_are_read_at_once_each_once_in_five_minutes() -> None:
+    async def scenario() -> None:
+        loop, read_at = asyncio.get_running_loop(), dict[str, list[float]]()
+        arms = {f"r{number}": Named(f"r{number}") for number in range(10_001)}
+        work = compare(arms, lambda session: read_at.setdefault(session.arm, []).append(loop.time()))  # type: ignore[arg-type]
+        task = asyncio.create_task(work)
+        await asyncio.sleep(2 * COMPARE_S + 1)
+        task.cancel()
+        assert read_at.keys() == arms.keys()
+        assert {len(times) for times in read_at.values()} <= {2, 3}
+        times = sorted({time for each in read_at.values() for time in each})
+        assert len(times) <= (2 * COMPARE_S + 1) / LOOK_S
+
+    run(scenario)
