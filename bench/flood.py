@@ -90,6 +90,8 @@ class Seen:
     sent: int = 0
     replies: int = 0
     accepted: int = 0
+    counted_s: float = 0.0
+    """How long after its beginning replies to the flood were counted."""
     backlog_s: float = 0.0
 
     @property
@@ -190,12 +192,13 @@ async def trial(port: int, kind: str, rate: float, times: Times, tag: str) -> Se
         asyncio.TaskGroup() as tasks,
     ):
         listening = tasks.create_task(listener.run())
-        await paced(other, 1.0, [], seen)
+        await paced(other, 1.0, [], seen, times.patience)
         await loosen(third, "sim-0000")
         await loosen(own, "sim-0001")
-        await paced(other, times.quiet, seen.quiet, seen)
+        await paced(other, times.quiet, seen.quiet, seen, times.patience)
         flooder = Path(__file__).with_name("flooder.py")
         command = [sys.executable, str(flooder), str(port), str(rate), str(times.flood), kind, tag, str(ARMS)]
+        begun_s = time.perf_counter()
         flooding = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
         async with asyncio.TaskGroup() as others:
             others.create_task(paced(other, times.flood, seen.flooded, seen, times.patience))
@@ -205,6 +208,7 @@ async def trial(port: int, kind: str, rate: float, times: Times, tag: str) -> Se
         seen.sent, ended_s = int(out), time.perf_counter()
         await listener.quiet(ended_s, times.after)
         seen.replies, seen.accepted = listener.count, listener.accepted
+        seen.counted_s = time.perf_counter() - begun_s
         seen.backlog_s = max(0.0, listener.last_s - ended_s)
         listening.cancel()
     return seen

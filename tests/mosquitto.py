@@ -18,7 +18,7 @@ from broker.settings import from_document
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "deploy" / "mosquitto"
 SITE = "/etc/mosquitto/site"
-_START_S = 10.0
+_START_S = 60.0
 PLANT: Mapping[str, Any] = {
     "mqtt": {"user": "svc"},
     "clients": {"alice": {}},

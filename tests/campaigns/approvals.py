@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document, Person
 from tests.campaigns.places import folders
-from tests.campaigns.stage import ITEM, METHOD, PATIENCE_S, REST_S, Stage
+from tests.campaigns.stage import ITEM, METHOD, PATIENCE_S, Stage
 from tests.campaigns.together import HARMS
 
 TOGETHER = 12
@@ -60,13 +60,12 @@ async def _harmed(stage: Stage, person: Person, asked: Asked, figures: Figures) 
 
 async def _ended(stage: Stage, plan: int) -> Document:
     """A plan once it has ended, or as it is when there was time enough for that."""
-    found: Document = {}
-    for _ in range(200):
-        found = (await stage.monitor.call("@all", "GetPlan", {"plan": plan}))["result"]
-        if found["state"] == "ended":
-            break
+    until_s = asyncio.get_running_loop().time() + stage.rest_s / 2
+    while True:
+        found: Document = (await stage.monitor.call("@all", "GetPlan", {"plan": plan}))["result"]
+        if found["state"] == "ended" or asyncio.get_running_loop().time() > until_s:
+            return found
         await asyncio.sleep(0.1)  # it is asked again, as anybody would
-    return found
 
 
 async def _one(stage: Stage, number: int, figures: Figures) -> None:
@@ -108,7 +107,7 @@ async def _some(folder: Path, seed: float, proposals: int, defect: str, figures:
         stage.start()
         await stage.online(1)
         for number in range(proposals):
-            async with asyncio.timeout(REST_S), stage.serving():
+            async with asyncio.timeout(stage.rest_s), stage.serving():
                 await _one(stage, number, figures)
             figures.trials += 1
         figures.expect(await stage.process.stop() == 0, "the service did not end cleanly")

@@ -24,7 +24,8 @@ from tests.campaigns.places import folders
 from tests.campaigns.stage import ITEM, METHOD, Stage
 from tests.mosquitto import ROOT
 
-LOAD_S = 2.5
+ANSWERED = 150
+"""So much load fills a store, in requests that were answered."""
 TOGETHER = 250
 """So many flips of one store; one of them under a whole service."""
 PATIENCE_S = 60.0
@@ -39,7 +40,7 @@ async def _fill(folder: Path, seed: float) -> Path:
         stage.start()
         await stage.online(1)
         async with stage.load():
-            await asyncio.sleep(LOAD_S)  # the length of the load
+            await stage.answered(ANSWERED)
         await stage.rest()
         user = stage.users[0]
         await user.call("r1", "HoldArm", {"reason": "work"})

@@ -83,7 +83,7 @@ class Plant:
 
     def _timed(self, user: str, request_id: str, arm: str, method: str, params: Document) -> Asked:
         now = dt.datetime.now(dt.UTC).isoformat()
-        fields = {"params": params, "issued_at": now, "ttl_ms": 20_000}
+        fields = {"params": params, "issued_at": now, "ttl_ms": 120_000}
         return Asked(f"{user}/{user}-1/{request_id}", arm, method, fields, [])
 
     async def set_right(self) -> None:

@@ -16,8 +16,8 @@ from tests.campaigns.stage import Stage
 CALLS = {"pwrite64": 500, "fdatasync": 60}
 """System call, and the highest number of it that is chosen."""
 TOGETHER = 20
-LIFE_S = 6.0
-"""How long a service lives whose disk was full, or whose chosen call has not come."""
+LIFE_S, ANSWERED = 6.0, 20
+"""How long a service lives whose disk was full, or whose chosen call has not come: that has answered so much, too."""
 FULL = 40
 """So many writes in a row meet a full disk."""
 
@@ -54,8 +54,9 @@ def _strace(data: Path, call: str, number: int, *, full: bool) -> list[str]:
 async def _ended(stage: Stage, *, full: bool) -> str:
     """How the service took it; a run after a full disk shortens the arms' journal, so that it is read meanwhile."""
     ended = asyncio.create_task(stage.process.exit_code())
-    over = asyncio.get_running_loop().time() + LIFE_S
-    while not ended.done() and asyncio.get_running_loop().time() < over:
+    loop, before = asyncio.get_running_loop(), stage.answers
+    over, at_last = loop.time() + LIFE_S, loop.time() + stage.rest_s / 4
+    while not ended.done() and loop.time() < (over if full or stage.answers >= before + ANSWERED else at_last):
         stage.taken()
         await asyncio.wait({ended}, timeout=0.02)
     if ended.done():

@@ -14,7 +14,6 @@ TOGETHER = 200
 COPIES = (2, 3, 4)
 AT_ONCE = 5
 """Requests of one person whose copies are mixed."""
-WITHIN_S = 30.0
 CUT = 0.2
 """How often the service's connection is cut while copies are under way: what was not acknowledged comes again."""
 
@@ -50,12 +49,12 @@ async def _some(folder: Path, seed: float, count: int, defect: str, figures: Fig
         while left > 0:
             parts = [min(AT_ONCE, max(0, left - number * AT_ONCE)) for number in range(len(stage.users))]
             try:
-                async with asyncio.timeout(WITHIN_S):
+                async with asyncio.timeout(stage.rest_s):
                     await asyncio.gather(
                         *(_doubled(stage, one, part, figures) for one, part in zip(stage.users, parts, strict=True))
                     )
             except TimeoutError:
-                figures.expect(False, f"no reply to a request within {WITHIN_S:g} s: {stage.process.log[-300:]}")
+                figures.expect(False, f"no reply to a request within {stage.rest_s:g} s: {stage.process.log[-300:]}")
                 return
             left -= sum(parts)
         await stage.rest()

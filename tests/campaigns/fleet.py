@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.campaigns.places import folders
-from tests.campaigns.stage import ITEM, LOAD, LOAD_METHOD, MASS, METHOD, MODES, PATIENCE_S, REST_S, Stage
+from tests.campaigns.stage import ITEM, LOAD, LOAD_METHOD, MASS, METHOD, MODES, PATIENCE_S, Stage
 from tests.campaigns.together import HARMS
 from tests.grounds import NO_MODE, Checker
 
@@ -36,7 +36,7 @@ FAULTS = ("delay", "lose_answer", "offline", "offline")
 SLACK = 1e-3
 WHOLE = "control_configuration"
 TOOK_EFFECT = ("applied", "rounded", "clamped", "unchanged")
-RETRIES_S = REST_S + 60.0
+RETRY_S = 60.0
 """A return that an arm refused is tried again after a minute."""
 
 
@@ -88,6 +88,7 @@ async def _work(stage: Stage, person: Person, dice: random.Random, over: asyncio
         reply = await person.ask(_next(person, dice, stage.arms), PATIENCE_S)
         figures.count("requests")
         figures.count("took effect" if reply["ok"] else f"refused: {reply['error']['kind']}")
+        await stage.monitor.in_step()
         await asyncio.sleep(dice.uniform(0.0, 0.1))  # the pace of the load
 
 
@@ -104,7 +105,7 @@ async def _events(stage: Stage, arm: str) -> list[Document]:
 
 async def _until(stage: Stage, wanted: Callable[[Document], bool]) -> None:
     """Wait until the configuration of every arm is as wanted, as its documents tell."""
-    async with asyncio.timeout(RETRIES_S), stage.serving():
+    async with asyncio.timeout(stage.rest_s + RETRY_S), stage.serving():
         for arm in stage.arms:
             while True:
                 told = [event["seq"] for event in await _events(stage, arm) if event["event"] not in OF_LOCKS]
@@ -188,9 +189,9 @@ async def _judge_returns(stage: Stage, arm: str, events: list[Document], figures
         figures.count("returns of several values", sum(entry["item"] == WHOLE for entry in entries))
 
 
-async def _take(holder: Person, arm: str) -> None:
+async def _take(stage: Stage, holder: Person, arm: str) -> None:
     """Hold an arm as soon as nobody else does."""
-    async with asyncio.timeout(REST_S):
+    async with asyncio.timeout(stage.rest_s):
         while not (await holder.call(arm, "HoldArm", {"reason": "judged"}))["ok"]:  # noqa: ASYNC110 - asked from outside
             await asyncio.sleep(0.2)
 
@@ -215,7 +216,7 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
         holder = stage.users[HOLDER]
         for arm in stage.arms:
             await stage.monitor.call(arm, "SimFault", {"fault": "none"})
-            await _take(holder, arm)
+            await _take(stage, holder, arm)
         await _until(stage, _is_tight)
         await _judge(stage, figures, held=True)
         for arm in stage.arms:

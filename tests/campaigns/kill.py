@@ -11,6 +11,8 @@ from tests.campaigns.stage import Stage
 TOGETHER = 25
 """So many kills meet one store, then everything is judged."""
 IN_START = 0.25
+ANSWERED = 8
+"""So many were answered before a kill, at most: on a slow machine, too, it has something to lose."""
 
 
 async def _some(folder: Path, seed: float, kills: int, defect: str, figures: Figures) -> None:
@@ -25,6 +27,7 @@ async def _some(folder: Path, seed: float, kills: int, defect: str, figures: Fig
                     figures.count("kills before it was heard of")
                 else:
                     epoch = await stage.online(epoch + 1)
+                    await stage.answered(stage.dice.randint(0, ANSWERED))
                     await asyncio.sleep(stage.dice.uniform(0.0, 1.0))  # likewise
                 stage.kill()
                 figures.trials += 1

@@ -6,6 +6,8 @@ import json
 import random
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import aiomqtt
@@ -16,20 +18,23 @@ from tests.journey.forms import CONTENT_TYPES, decode_reply, encode_request
 
 Document = dict[str, Any]
 _AGAIN_S = 0.05
+_STEP_S = 10.0
+"""A message to oneself that does not come for so long was lost with its MQTT server."""
 _SESSION_S = 3600
 _new_properties: Callable[[int], Properties] = Properties
 
 
-class Told(NamedTuple):
+@dataclass(frozen=True)
+class Told:
     """A message as it came; `topic` below the root."""
 
     topic: str
     payload: bytes
     retained: bool
 
-    @property
+    @cached_property
     def document(self) -> Document:
-        """The payload as JSON."""
+        """The payload as JSON; nobody changes it."""
         document: Document = json.loads(self.payload)
         return document
 
@@ -146,6 +151,17 @@ class Person:
         """Ask something new."""
         full_id = f"{self.user}/{self.conn}/{self.new_id()}"
         return await self.ask(Asked(full_id, arm, method, {"params": params}, []), patience_s)
+
+    async def in_step(self) -> None:
+        """Wait until all has come that the MQTT server had for this connection: a message to itself, JSON, is last."""
+        leaf = self.new_id()
+        waiting = self._waiting[leaf] = asyncio.get_running_loop().create_future()
+        while not waiting.done():
+            await self._connected.wait()
+            with contextlib.suppress(aiomqtt.MqttError):
+                if self._client is not None:
+                    await self._client.publish(f"{self.root}/res/{self.user}/{self.conn}/{leaf}", b"{}", qos=1)
+            await asyncio.wait({waiting}, timeout=_STEP_S)
 
     async def until(self, wanted: Callable[[Told], bool]) -> Told:
         """The first message told, from the beginning, that is wanted; waits for it."""

@@ -14,7 +14,7 @@ from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.campaigns.places import folders
 from tests.campaigns.plans_checker import Checker, Watched, plans_of
-from tests.campaigns.stage import ITEM, METHOD, MODES, PATIENCE_S, REST_S, TOO_FAST, VALUES, Stage
+from tests.campaigns.stage import ITEM, METHOD, MODES, PATIENCE_S, TOO_FAST, VALUES, Stage
 from tests.campaigns.together import HARMS
 
 TOGETHER = 12
@@ -76,6 +76,7 @@ class People:
         """Ask until it is over."""
         while not over.is_set():
             await self.ask(person, self._next(person, dice))
+            await self._stage.monitor.in_step()
             await asyncio.sleep(dice.uniform(0.0, 0.3))  # the pace of the load
 
     async def ask(self, person: Person, asked: Asked) -> None:
@@ -140,9 +141,9 @@ class People:
 
 
 async def finish(stage: Stage, people: People) -> None:
-    """Decide what waits for people until no plan is live; REST_S at most."""
+    """Decide what waits for people until no plan is live; `rest_s` at most."""
     engineer = stage.users[0]
-    async with asyncio.timeout(REST_S), stage.serving():
+    async with asyncio.timeout(stage.rest_s), stage.serving():
         while True:
             live = [plan for plan in await plans_of(stage.monitor) if plan["state"] != "ended"]
             if not live:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.campaigns.figures import Figures
 from tests.campaigns.people import Asked, Document, Person
-from tests.campaigns.stage import ITEM, REST_S, Stage
+from tests.campaigns.stage import ITEM, Stage
 
 PAGE = 500
 WHOLE = "control_configuration"
@@ -44,7 +44,7 @@ class Watched:
 
     async def look(self) -> None:
         """Look at the plans that were live at the last look, and at newer ones."""
-        async with asyncio.timeout(REST_S), self._stage.serving():
+        async with asyncio.timeout(self._stage.rest_s), self._stage.serving():
             listed = (await self._stage.monitor.call("@all", "ListPlans", {"limit": 12}))["result"]["plans"]
             for shown in listed:
                 now = await plan_of(self._stage.monitor, shown["plan"])
@@ -98,7 +98,7 @@ class Checker:
 
     async def judge(self) -> None:
         """Everything."""
-        async with asyncio.timeout(3 * REST_S), self._stage.serving():
+        async with asyncio.timeout(3 * self._stage.rest_s), self._stage.serving():
             await self._fetch()
             for plan in self._plans.values():
                 self._judge_plan(plan)

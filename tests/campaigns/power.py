@@ -20,7 +20,8 @@ from tests.campaigns.places import folders
 from tests.campaigns.powerlog import CALLS, LONGEST, Disk, Told, steps
 from tests.campaigns.stage import Stage
 
-LOAD_S = 4.0
+ANSWERED = 120
+"""So much load is recorded, in requests that were answered."""
 TOGETHER = 500
 """So many cuts of one recorded run."""
 NOW_US = 1_900_000_000_000_000
@@ -38,7 +39,7 @@ async def _record(folder: Path, seed: float, defect: str) -> Path:
         stage.process.start(prefix=trace, environment={VARIABLE: defect} if defect else {})
         await stage.online(1)
         async with stage.load():
-            await asyncio.sleep(LOAD_S)  # the length of the load
+            await stage.answered(ANSWERED)
         stage.kill()
     return log
 

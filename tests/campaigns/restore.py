@@ -14,13 +14,11 @@ from tests.campaigns.defects import VARIABLE
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Document, Told
 from tests.campaigns.places import folders
-from tests.campaigns.stage import ITEM, REST_S, Stage, Taken
+from tests.campaigns.stage import ITEM, Stage, Taken
 from tests.mosquitto import ROOT
 
 TOGETHER = 5
 """So many drills one after the other on one plant."""
-LOOKS = 100
-"""How often it is looked, each 0.1 s, whether the documents tell what the arms hold."""
 OFFLINE = "r3"
 """The arm that is away while the backup is made, so that a change waits for it."""
 
@@ -76,7 +74,7 @@ class Drill:
             document = told.document if told.topic == "svc/main" else {}
             return document.get("state") == "online" and document["start"] not in starts
 
-        async with asyncio.timeout(REST_S), self.stage.serving():
+        async with asyncio.timeout(self.stage.rest_s), self.stage.serving():
             told = await self.stage.monitor.until(wanted)
         return int(told.document["epoch"])
 
@@ -113,16 +111,18 @@ class Drill:
             expect(states <= {"held"}, f"{arm}: after the restore changes are {states}")
             self.figures.count("held after a restore", len(config["pending"]))
             mine = {mode: number for (place, mode), number in holds.items() if place == arm}
-            wrong: list[str] = []
-            for _ in range(LOOKS):
-                if not (wrong := self._untold(arm, mine)):
-                    break
-                await asyncio.sleep(0.1)  # the documents of an arm come one after the other
-            for text in wrong:
+            for text in await self._untold_at_last(arm, mine):
                 expect(condition=False, text=text)
             reply = await stage.monitor.call(arm, "DiscardPending", {"all": True})
             expect(reply["ok"], f"DiscardPending: {reply}")
         expect(stage.taken() == sent, f"after the restore {stage.taken()[len(sent) :][:3]} was sent to the arms")
+
+    async def _untold_at_last(self, arm: str, holds: dict[str, float]) -> list[str]:
+        """What is still told wrongly after a while: the documents of an arm come one after the other."""
+        until_s = asyncio.get_running_loop().time() + self.stage.rest_s / 6
+        while (wrong := self._untold(arm, holds)) and asyncio.get_running_loop().time() < until_s:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        return wrong
 
     def _untold(self, arm: str, holds: dict[str, float]) -> list[str]:
         """What the last documents of an arm tell wrongly: what it holds by mode, and whether that differs."""
@@ -150,7 +150,7 @@ class Drill:
         events = (await self._events(arm, head - 1, 1))["events"]
         topic = f"state/{arm}/{name}"
         if events and events[0]["epoch"] == self._epoch:
-            async with asyncio.timeout(REST_S):
+            async with asyncio.timeout(self.stage.rest_s):
                 await self.stage.monitor.until(
                     lambda told: (
                         told.topic == topic and told.document["epoch"] == self._epoch and told.document["seq"] >= head

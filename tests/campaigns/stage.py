@@ -22,7 +22,8 @@ from tests.tcp_proxy import TcpProxy
 
 PATIENCE_S = 2.0
 """Without a reply for so long the same request is sent again, with the same id."""
-REST_S = 120.0
+REST_S, REST_OF_DEFECTS_S = 300.0, 60.0
+"""Longer than any machine needs: who waits for so long stands still. With a defect that is told sooner."""
 _SAID = 1_000
 """So much of the end of a log is shown."""
 MODES = {
@@ -75,6 +76,7 @@ class Stage:
             port=self.proxy.port if self.proxy else 0,
         )
         self._defect = defect
+        self.rest_s = REST_OF_DEFECTS_S if defect else REST_S
         self.users = [
             Person(self.server.port, self.process.root, f"u{number}", codec=CODECS[number % 3])
             for number in range(users)
@@ -89,6 +91,9 @@ class Stage:
         }
         self._taken: dict[tuple[str, tuple[int, int]], Taken] = {}
         self._over = asyncio.Event()
+        self.answers = 0
+        """How many requests of the load were answered."""
+        self._news = asyncio.Event()
 
     def start(self, prefix: Sequence[str] = ()) -> None:
         """Start the service, with its defect."""
@@ -112,7 +117,7 @@ class Stage:
 
     @contextlib.asynccontextmanager
     async def load(self, pause_s: float = 0.02, *, may_end: bool = False) -> AsyncIterator[None]:
-        """All users at work until the end of the block; then each still waits for its last reply, REST_S at most.
+        """All users at work until the end of the block; then each still waits for its last reply, `rest_s` at most.
 
         Unless it `may_end`, the service has to live from then on until they have them.
         """
@@ -125,7 +130,7 @@ class Stage:
                 yield
             finally:
                 self._over.set()
-                bound.reschedule(asyncio.get_running_loop().time() + REST_S)
+                bound.reschedule(asyncio.get_running_loop().time() + self.rest_s)
             if not may_end:
                 async with self.serving():
                     await asyncio.wait(working)
@@ -152,7 +157,18 @@ class Stage:
                 mine.append(self._next(person, dice))
                 self.asked[mine[-1].full_id] = mine[-1]
                 await person.ask(mine[-1], PATIENCE_S)
+            self.answers += 1
+            self._news.set()
+            await self.monitor.in_step()
             await asyncio.sleep(dice.uniform(0.0, pause_s))  # the pace of the load
+
+    async def answered(self, more: int) -> None:
+        """Wait until so many more requests of the load were answered, `rest_s` at most."""
+        wanted = self.answers + more
+        async with asyncio.timeout(self.rest_s), self.serving():
+            while self.answers < wanted:
+                self._news.clear()
+                await self._news.wait()
 
     def next_request(self, person: Person) -> Asked:
         """A request that nobody asked yet; whoever takes it has to send it."""
@@ -171,18 +187,18 @@ class Stage:
         return self._values[arm, mode].pop()
 
     async def online(self, epoch: int) -> int:
-        """Wait until a run of this epoch, or a later one, takes requests, for REST_S at most; its epoch."""
+        """Wait until a run of this epoch, or a later one, takes requests, for `rest_s` at most; its epoch."""
 
         def wanted(document: Document) -> bool:
             return bool(document["state"] == "online" and document["epoch"] >= epoch)
 
-        async with asyncio.timeout(REST_S), self.serving():
+        async with asyncio.timeout(self.rest_s), self.serving():
             told = await self.monitor.until(lambda told: told.topic == "svc/main" and wanted(told.document))
         return int(told.document["epoch"])
 
     async def rest(self) -> None:
-        """Wait until nothing is pending on any arm and its documents tell its last event; REST_S at most."""
-        async with asyncio.timeout(REST_S), self.serving():
+        """Wait until nothing is pending on any arm and its documents tell its last event; `rest_s` at most."""
+        async with asyncio.timeout(self.rest_s), self.serving():
             for arm in self.arms:
                 while not await self._is_quiet(arm):  # noqa: ASYNC110 - asked from outside
                     await asyncio.sleep(0.1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.campaigns.checker import Checker
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.places import folders
-from tests.campaigns.stage import REST_S, Stage
+from tests.campaigns.stage import Stage
 
 TOGETHER = 25
 """So many harms meet one stage, then everything is judged."""
@@ -83,7 +83,7 @@ async def _some(folder: Path, seed: float, harms: int, defect: str, figures: Fig
                 await harm(stage)
                 figures.count(harm.__name__.strip("_").replace("_", " "))
                 figures.trials += 1
-        async with asyncio.timeout(REST_S), stage.serving():
+        async with asyncio.timeout(stage.rest_s), stage.serving():
             await _calm(stage)
         await stage.rest()
         await Checker(stage, figures, forgetful=True).judge()

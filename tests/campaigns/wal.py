@@ -124,11 +124,11 @@ async def _some(folder: Path, seed: float, trials: int, defect: str, figures: Fi
 
 
 async def _lived(stage: Stage, epoch: int) -> None:
-    """A second of a service's life."""
+    """A part of a service's life, with more answers than are asked for again."""
     stage.start()
     await stage.online(epoch)
     async with stage.load(0.01):
-        await asyncio.sleep(1.0)  # the time that is told of
+        await stage.answered(2 * ASKED_AGAIN)
 
 
 def _final(asked: Asked) -> bool:

@@ -12,7 +12,7 @@ from typing import Self
 from tests.journey.client import Client
 from tests.mosquitto import ROOT, Mosquitto
 
-END_S = 30.0
+END_S = 120.0
 _ARM = '[[arm]]\nid = "{arm}"\nmodel = "gen3_7dof"\n'
 _SETTINGS = """root = "{name}"
 [mqtt]

@@ -12,7 +12,7 @@ from broker.clock import Clock
 from broker.settings import ANYBODY, RIGHTS, Settings, from_document
 from tests.links import peer
 
-START_S = 30.0
+START_S = 120.0
 
 
 def settings_of(url: str, root: str, data: Path, arms: list[str], **more: Any) -> Settings:
