@@ -1,6 +1,7 @@
 """Fixtures that every test may use, and how tests are begun, shared out and told of."""
 
 import gc
+import logging
 import os
 import sys
 import threading
@@ -54,9 +55,10 @@ def _is_one_of_several(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a process of several keep out of the terminal what services log between two parts of tests.
+    """In a process of several keep out of the terminal what is logged between two parts of tests, and after them.
 
-    They run on threads of their own. Within a test another standard error is in place, which catches what they log.
+    Services log on threads of their own, libraries in the end, where they have no handler any longer. Within a test
+    another standard error is in place, and catches it.
     """
     if _is_one_of_several(config):
         terminal, honest = sys.stderr, sys.stderr.write
@@ -65,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
             return honest(text) if threading.current_thread() is threading.main_thread() else len(text)
 
         setattr(terminal, "write", write)  # noqa: B010 - one stream, not its class
+        logging.lastResort = logging.NullHandler()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
