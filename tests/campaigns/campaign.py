@@ -114,7 +114,8 @@ class Campaign:
         while not sent.replies:
             await client.send(sent.place.arm, method, {"id": request_id, "params": params})
             with contextlib.suppress(TimeoutError):
-                sent.replies.append(await asyncio.wait_for(client.reply(request_id), PATIENCE_S))
+                async with asyncio.timeout(PATIENCE_S):
+                    sent.replies.append(await client.reply(request_id))
 
     async def _kill_often(self) -> None:
         """Kill a process that has lived for a random time, again and again; one in ten as soon as it is born."""

@@ -138,10 +138,12 @@ class Person:
         """Send a request again and again, with the same id, until a reply comes."""
         request_id = asked.full_id.rpartition("/")[2]
         while True:
+            _end_if_cancelled()
             waiting = self._waiting[request_id] = asyncio.get_running_loop().create_future()
             with contextlib.suppress(TimeoutError):
                 if await self.send(asked.arm, asked.method, {"id": request_id, **asked.fields}):
-                    reply: Document = await asyncio.wait_for(waiting, patience_s)
+                    async with asyncio.timeout(patience_s):
+                        reply: Document = await waiting
                     if reply["ok"] or reply["error"]["retry"] not in ("same_id", "repeat"):
                         asked.replies.append(reply)
                         return reply
@@ -157,6 +159,7 @@ class Person:
         leaf = self.new_id()
         waiting = self._waiting[leaf] = asyncio.get_running_loop().create_future()
         while not waiting.done():
+            _end_if_cancelled()
             await self._connected.wait()
             with contextlib.suppress(aiomqtt.MqttError):
                 if self._client is not None:
@@ -173,6 +176,13 @@ class Person:
             done = len(self.told)
             self._news.clear()
             await self._news.wait()
+
+
+def _end_if_cancelled() -> None:
+    """Raise CancelledError if it was raised in this task before: `asyncio.wait_for`, in the library, may lose it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def dice_of(seed: float) -> random.Random:

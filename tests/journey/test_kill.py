@@ -121,7 +121,8 @@ async def _ask(client: Client, sent: Sent) -> None:
     while True:
         await client.send(sent.arm, sent.method, {"id": sent.request_id, "params": sent.params})
         try:
-            sent.replies.append(await asyncio.wait_for(client.reply(sent.request_id), PATIENCE_S))
+            async with asyncio.timeout(PATIENCE_S):
+                sent.replies.append(await client.reply(sent.request_id))
         except TimeoutError:
             continue
         return
