@@ -33,6 +33,8 @@ from armbroker.client.errors import ClientError, NoReplyError, RefusedError
 ARMS = 20
 PACE = 20.0
 """Requests a second of the other user."""
+READY_S = 300.0
+"""How long a service may take to start."""
 PATIENCE_S = 20.0
 """How long the other user waits for a reply."""
 TIGHTEN_PACE = 4.0
@@ -146,9 +148,9 @@ async def tighten(client: ArmClient, who: str, arm: str, times: Times, seen: See
 
 
 async def loosen(client: ArmClient, arm: str) -> None:
-    """Where the tightening begins."""
+    """Where the tightening begins; waits until the service is there."""
     params = {"control_mode": "CARTESIAN_JOYSTICK", "twist_angular_soft_limit": 50.0}
-    await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=60.0)
+    await client.call(arm, "SetTwistAngularSoftLimit", params, timeout=READY_S)
 
 
 class Listener:
@@ -192,9 +194,9 @@ async def trial(port: int, kind: str, rate: float, times: Times, tag: str) -> Se
         asyncio.TaskGroup() as tasks,
     ):
         listening = tasks.create_task(listener.run())
-        await paced(other, 1.0, [], seen, times.patience)
         await loosen(third, "sim-0000")
         await loosen(own, "sim-0001")
+        await paced(other, 1.0, [], seen, times.patience)
         await paced(other, times.quiet, seen.quiet, seen, times.patience)
         flooder = Path(__file__).with_name("flooder.py")
         command = [sys.executable, str(flooder), str(port), str(rate), str(times.flood), kind, tag, str(ARMS)]
