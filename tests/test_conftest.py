@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
     def where(self, file: str) -> set[str]:
         """The processes that ran the tests of a file."""
-        return {*re.findall(rf"^\[(gw\d)\].* PASSED {re.escape(file)}::", self.said, re.MULTILINE)}
+        return {*re.findall(rf"^\[(gw\d)\].* (?:PASSED|FAILED|ERROR) {re.escape(file)}::", self.said, re.MULTILINE)}
 
 
 @pytest.fixture(scope="module")

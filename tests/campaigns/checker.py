@@ -13,7 +13,6 @@ from tests.campaigns.stage import ITEM, PATIENCE_S, TOO_FAST, Stage
 
 TOOK_EFFECT = ("applied", "rounded")
 PAGE = 500
-JUDGED_S = 900.0
 
 
 class Checker:
@@ -30,8 +29,8 @@ class Checker:
         self._last = {place: number for place, number, _ in stage.taken()}
 
     async def judge(self) -> None:
-        """Everything; the service has to be at rest and to take requests, JUDGED_S at most."""
-        async with asyncio.timeout(JUDGED_S), self._stage.serving():
+        """Everything; the service has to be at rest and to take requests, its `judged_s` at most."""
+        async with asyncio.timeout(self._stage.judged_s), self._stage.serving():
             await self._judge_all()
 
     async def _judge_all(self) -> None:

@@ -32,7 +32,7 @@ class Plant:
 
     def __init__(self, folder: Path, seed: float, defect: str, figures: Figures) -> None:
         self.figures = figures
-        self.stage = Stage(folder, seed, module="tests.campaigns.clock_service")
+        self.stage = Stage(folder, seed, defect=defect, module="tests.campaigns.clock_service")
         self._clock = folder / "clock"
         self._environment = {CLOCK: str(self._clock)} | ({VARIABLE: defect} if defect else {})
         self._epoch = 0

@@ -22,7 +22,7 @@ from tests.tcp_proxy import TcpProxy
 
 PATIENCE_S = 2.0
 """Without a reply for so long the same request is sent again, with the same id."""
-REST_S, REST_OF_DEFECTS_S = 300.0, 60.0
+REST_S, JUDGED_S, WITH_DEFECT_S = 300.0, 900.0, 60.0
 """Longer than any machine needs: who waits for so long stands still. With a defect that is told sooner."""
 _SAID = 1_000
 """So much of the end of a log is shown."""
@@ -76,7 +76,7 @@ class Stage:
             port=self.proxy.port if self.proxy else 0,
         )
         self._defect = defect
-        self.rest_s = REST_OF_DEFECTS_S if defect else REST_S
+        self.rest_s, self.judged_s = (WITH_DEFECT_S, WITH_DEFECT_S) if defect else (REST_S, JUDGED_S)
         self.users = [
             Person(self.server.port, self.process.root, f"u{number}", codec=CODECS[number % 3])
             for number in range(users)
