@@ -42,7 +42,7 @@ BY_THE_MOMENT = {
 WIDTH = 120
 STAGES: tuple[tuple[str, str, str], ...] = (
     ("Turnstile.run", "Taken in", "All of one read of the socket; judged by their users' rates before they are read."),
-    ("Turnstile._pick_now", "Decided", "By turns that are fair to all users; up to 32 ids are looked up in one query."),
+    ("Turnstile._pick_now", "Decided", "By turns that are fair to all users; up to 32 ids are looked up at once."),
     ("Acceptor._change", "Accepted", "A revision, a command number where the arm is prompt, the rows of commit 1."),
     ("GroupCommit.release", "Commit 1", "At the end of the read."),
     ("GroupCommit._call_back", "Settled", "What is committed goes to the arm, is read back, and ends."),

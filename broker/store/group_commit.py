@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 
 from broker.histogram import Counted, Histogram
 from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
-from broker.store.job import key_of
+from broker.store.job import KEY, key_of
 from broker.store.plan_reader import PlanReader
+from broker.store.reader import read_keys
 from broker.store.rows import Damage, RequestRow
 from broker.store.statements import made_of
 from broker.store.way import Way
@@ -25,6 +27,7 @@ SLOW_S = 0.003
 KEEP_OFF = 50
 """So many commits after a slow one are left to the thread."""
 _WEIGHT = 0.2
+_KEY = itemgetter(KEY)
 
 
 class Pace:
@@ -65,6 +68,8 @@ class GroupCommit(PlanReader):
     def __init__(self, path: Path, writer: Writer) -> None:
         super().__init__(path)
         self._writer = writer
+        self._keys = read_keys(self._connection)
+        """Those of all requests that are handed over; None: each has to be looked for."""
         self.batch = Batch()
         """The open batch."""
         self._published: dict[str, int] = {}
@@ -179,14 +184,17 @@ class GroupCommit(PlanReader):
     def known(self, user: str, conn: str, request_id: str) -> RequestRow | None:
         """The request of that name with its latest outcome, committed or not."""
         row = self.known_uncommitted((user, conn, request_id))
-        if row is None and (row := self.find(user, conn, request_id)) is not None:
+        new = self._keys is not None and not self._keys.maybe((key_of(user, conn, request_id),))
+        if row is None and not new and (row := self.find(user, conn, request_id)) is not None:
             row = self._latest(row)
         return row
 
     def unused(self, names: Iterable[RequestKey]) -> dict[RequestKey, int]:
-        """Those of some requests that are surely none yet, committed or not, and `job.key_of` of each; one query."""
+        """Those of some requests that are surely none yet, committed or not, and `job.key_of` of each."""
         asked = {key_of(*name): name for name in names}
-        used, opened, committing = self.used(asked), self.batch.request_numbers, self._committing
+        maybe = asked if self._keys is None else self._keys.maybe(asked)
+        used = self.used(maybe) if maybe else ()
+        opened, committing = self.batch.request_numbers, self._committing
         under_way = {} if committing is None else committing.request_numbers
         return {
             name: key for key, name in asked.items() if key not in used and name not in opened and name not in under_way
@@ -235,10 +243,12 @@ class GroupCommit(PlanReader):
         batch, self._begun_s = self.batch, self._now_s()
         try:
             batch.make_rows()
-            batch.made = made_of(batch, self._writer.head)
+            made = batch.made = made_of(batch, self._writer.head)
         except Exception as error:  # noqa: BLE001 - whatever it was, what was decided cannot be stored
             self._fail(store_error(error))
             return
+        if self._keys is not None:
+            self._keys.add(map(_KEY, made.new.values()))
         self._committing, self.batch = batch, Batch()
         done = self._writer.commit_here(batch) if here else None
         self._commit = done if done is not None else self._writer.commit(batch)

@@ -41,6 +41,9 @@ def _used(count: int) -> str:
     return f"SELECT key FROM job WHERE key IN ({', '.join('?' * count)}) AND key <> 0"
 
 
+_ALL_KEYS = "SELECT key FROM job INDEXED BY job_key WHERE key <> 0"
+MOST_KEYS = 4_000_000
+"""A start reads no more keys: it would take longer than the queries that they save."""
 _BY_NUMBER = f"SELECT {job.SELECT} FROM job WHERE n = ?"
 _HISTORY = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
         SELECT n AS number, rev AS at FROM job
@@ -341,3 +344,16 @@ class Reader:
 def _unreadable(table: str, arm: str, key: str, error: Exception) -> Damage:
     """What SQLite itself cannot read."""
     return Damage(table, arm, key, f"it cannot be read: {error}")
+
+
+def read_keys(connection: sqlite3.Connection) -> job.Keys | None:
+    """All keys of requests; None where there are too many, or they cannot be read."""
+    known = job.Keys()
+    try:
+        low, high = connection.execute(_BOUNDS).fetchone()
+        if high - low >= MOST_KEYS:
+            return None
+        known.add(key for (key,) in connection.execute(_ALL_KEYS))
+    except (*DAMAGED, TypeError):  # the last where a damaged key is no number
+        return None
+    return known

@@ -29,7 +29,7 @@ PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("trusted_schema", "OFF", 0),
     ("cell_size_check", "ON", 1),
     ("mmap_size", "0", 0),
-    ("wal_autocheckpoint", "1000", 1000),
+    ("wal_autocheckpoint", "4000", 4000),
     ("journal_size_limit", "67108864", 67_108_864),
     ("temp_store", "MEMORY", 2),
 )

@@ -21,6 +21,8 @@ LOOP_CALLS, WRITER_CALLS, STATEMENTS = 280, 5, 0.5
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
+FRAME = 24 + 4096
+"""Bytes of a page in the write-ahead log."""
 TURNS, TURNS_QUICK = 2, 1
 """Of the event loop, for one Set with nothing else under way: by the thread, and on the loop's thread."""
 TASKS, TIMERS, FUTURES = 0.0, 0.2, 0.1
@@ -76,6 +78,35 @@ def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     assert loop.asked["create_task"] / SETS <= TASKS
     assert (loop.asked["call_later"] + loop.asked["call_at"]) / SETS <= TIMERS
     assert loop.asked["create_future"] / SETS <= FUTURES
+
+
+PAGES, PAGES_ALONE = 1.4, 15.0
+"""Of the write-ahead log, at most: a Set among 64 on 32 arms, and one alone; both with its two commits and marks."""
+
+
+@pytest.mark.parametrize(("sets", "most"), [(SETS, PAGES), (1, PAGES_ALONE)])
+def test_pages_of_a_set(tmp_path: Path, record_property: Callable[[str, object], None], sets: int, most: float) -> None:
+    written: list[float] = []
+
+    async def scenario(plant: Plant) -> None:
+        await read_of_sets(plant, 0)
+        await plant.turn(10.0)
+        store = plant.store
+        for pragma in ("wal_checkpoint(TRUNCATE)", "wal_autocheckpoint = 0"):
+            store._writer._connection.execute(f"PRAGMA {pragma}").fetchall()
+        log = store._path.with_name(f"{store._path.name}-wal")
+        before = log.stat().st_size
+        if sets == SETS:
+            await read_of_sets(plant, 1)
+        else:
+            await plant.call(ARMS[0], SET, value(0.5))
+        await plant.turn(0.1)
+        await plant.committed()
+        written.append((log.stat().st_size - before) / FRAME / sets)
+
+    play(tmp_path, scenario, arms=ARMS)
+    record_property("told", f"pages of the write-ahead log for a Set: {written[0]:.2f} of {sets}")
+    assert 0 < written[0] <= most
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from broker.store import group_commit, way
+from broker.store import group_commit, reader, way
 from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.rows import ArmRow, RequestRow, RequestUpdate
 from broker.store.store import Store
@@ -283,3 +283,28 @@ async def test_once_nobody_waits_for_a_commit_the_rest_goes_on(reopen: Reopen, m
     before = store.commits.below[-1]
     await store.way.quiet()
     assert store.commits.below[-1] == before
+
+
+@pytest.mark.parametrize("most", [reader.MOST_KEYS, 0])
+async def test_new_requests_are_told_without_a_query_and_no_known_one_is_missed(
+    reopen: Reopen, committed: Committed, make_request: Requests, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(reader, "MOST_KEYS", most)
+    store = reopen()
+    for number in range(1, 300):
+        store.batch.add_request(make_request(number))
+    await committed(store)
+    store = reopen()
+    for number in range(300, 600):
+        store.batch.add_request(make_request(number))
+    names = [("alice", "alice-hmi", f"id-{number}") for number in range(1, 605)]
+    store.flush_soon()
+    assert list(store.unused(names)) == names[599:]
+    await committed(store)
+    asked: list[str] = []
+    store._connection.set_trace_callback(asked.append)
+    assert list(store.unused(names)) == names[599:]
+    found = [store.known(*name) for name in names]
+    assert [row and row.n for row in found] == [*range(1, 600), *[None] * 5]
+    assert list(store.unused(names[599:])) == names[599:]
+    assert len(asked) == (1 + 599 if most else 1 + 604 + 1)
