@@ -23,22 +23,15 @@ class Excess(NamedTuple):
     above: bool
 
 
-def _held(values: Sequence[float], quantity: Quantity, resolution_rad: float) -> np.ndarray:
-    """The values as an arm of this resolution would hold them."""
-    array = np.asarray(values, dtype=np.float64)
+def _held(value: float, quantity: Quantity, resolution_rad: float) -> float:
+    """The value as an arm of this resolution would hold it."""
+    if math.isinf(value):
+        return value
     if quantity.angular:
-        array = np.radians(array)
+        value = math.radians(value)
         if resolution_rad > 0.0:
-            return np.asarray(np.rint(array / resolution_rad) * resolution_rad)
-    return array.astype(np.float32).astype(np.float64)
-
-
-def within(values: Sequence[float], low: float, high: Sequence[float]) -> bool:
-    """Whether every value lies in [low, high[i]]: the quick test that most requests pass."""
-    for value, bound in zip(values, high, strict=True):  # noqa: SIM110 - a generator costs a call a value
-        if not low <= value <= bound:
-            return False
-    return True
+            return round(value / resolution_rad) * resolution_rad
+    return float(np.float32(value))
 
 
 def excesses(
@@ -53,17 +46,21 @@ def excesses(
         quantity: what the numbers measure.
         resolution_rad: what the arm keeps of an angle; 0 = float32.
     """
-    if within(values, low, high):
+    for value, bound in zip(values, high, strict=True):
+        if not low <= value <= bound:
+            break
+    else:
         return []
-    held, upper = _held(values, quantity, resolution_rad), _held(high, quantity, resolution_rad)
-    above = held > upper + np.abs(upper) * RELATIVE
-    below = np.asarray(values, dtype=np.float64) < low
-    if low > 0.0:
-        below &= held < _held((low,), quantity, resolution_rad) * (1.0 - RELATIVE)
-    return [
-        Excess(i, values[i], high[i] if above[i] else low, above=bool(above[i]))
-        for i in map(int, np.flatnonzero(above | below))
-    ]
+    found = []
+    for component, (value, bound) in enumerate(zip(values, high, strict=True)):
+        if low <= value <= bound:
+            continue
+        held, upper = _held(value, quantity, resolution_rad), _held(bound, quantity, resolution_rad)
+        above = held > upper + abs(upper) * RELATIVE
+        below = value < low and (low <= 0.0 or held < _held(low, quantity, resolution_rad) * (1.0 - RELATIVE))
+        if above or below:
+            found.append(Excess(component, value, bound if above else low, above=above))
+    return found
 
 
 def nearest_legal(values: Sequence[float], low: float, high: Sequence[float]) -> tuple[float, ...]:

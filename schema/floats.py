@@ -2,6 +2,10 @@
 
 import math
 import struct
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
 
 _FLOAT32 = struct.Struct("<f")
 _EXACT_INTEGER = 1 << 24
@@ -32,3 +36,26 @@ def as_float32(value: float) -> float:
         if _FLOAT32.pack(short) == bits:
             return short + 0.0
     return float(f"{exact:.9g}") + 0.0
+
+
+_numbers_of = msgspec.json.Decoder(tuple[float, ...]).decode
+
+
+@lru_cache(maxsize=64)
+def _forms(count: int) -> tuple[str, Callable[..., bytes]]:
+    """How so many numbers are written with six digits, and as float32."""
+    return f"[{','.join(['%.6g'] * count)}]", struct.Struct(f"<{count}f").pack
+
+
+def as_float32_list(values: tuple[float, ...]) -> tuple[float, ...]:
+    """`as_float32` of each of finite numbers: all together where they are positive and six digits tell them.
+
+    Raises:
+        OverflowError: one does not fit a float32.
+    """
+    if values and min(values) >= _SMALLEST_NORMAL and max(values) < _LARGE:
+        text, pack = _forms(len(values))
+        short = _numbers_of(text % values)
+        if pack(*short) == pack(*values):
+            return short
+    return tuple(map(as_float32, values))

@@ -11,7 +11,7 @@ from schema.enums import CartesianReferenceFrame, ControlConfigurationEvent, Con
 from schema.fields import Fixed32, Float32, UInt32
 
 
-class Message(msgspec.Struct, frozen=True, gc=False):
+class Message(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Base of every record that has a proto message."""
 
 

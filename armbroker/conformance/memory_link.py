@@ -18,10 +18,14 @@ from broker.link.mqtt_link import (
 )
 
 PATIENCE_S = 3600.0
+_BINARY = frozenset({"application/msgpack", "application/x-protobuf"})
 
 
 class Published(NamedTuple):
-    """One publication, in the order of sending; `topic` without the prefix of the link, `document` its JSON."""
+    """One publication, in the order of sending; `topic` without the prefix of the link.
+
+    `document` is its JSON, else the bytes of another codec.
+    """
 
     topic: str
     document: Any
@@ -144,7 +148,7 @@ class MemoryLink(_Inbox):
         trace: str = "",
     ) -> MemoryReceipt:
         """See `MqttLink`."""
-        del expiry_s, content_type, correlation
+        del expiry_s, correlation
         if not self.connected:
             raise LinkDownError("cut")
         receipt = MemoryReceipt()
@@ -160,7 +164,7 @@ class MemoryLink(_Inbox):
             self.retained.pop(topic, None)
             if payload:
                 self.retained[topic] = payload
-        document = json.loads(payload) if payload else None
+        document = (payload if content_type in _BINARY else json.loads(payload)) if payload else None
         told = Published(topic.removeprefix(self.prefix), document, retain, self._loop.time(), trace)
         self.published.append(told)
         self._news.set()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -238,9 +238,13 @@ _SOFT_LIMITS = {
 }
 
 
+_KEPT = 256
+"""So many messages of each cell are remembered with what is kept of them: many arms are sent the same."""
+
+
 def _cell(key: str, default: Message, take: Take) -> Cell:
     item = ITEMS[key]
-    return Cell(item.event_number, item.resettable, take(default), take)
+    return Cell(item.event_number, item.resettable, take(default), lru_cache(maxsize=_KEPT)(take))
 
 
 @cache

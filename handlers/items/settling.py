@@ -2,6 +2,7 @@
 
 import enum
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from handlers.items.direction import at_or_tighter
@@ -45,6 +46,12 @@ class _Tolerance(NamedTuple):
     """Whether all numbers of the message are angles."""
 
 
+@lru_cache(maxsize=1_024)
+def _tolerance(key: str, resolution_rad: float, relative: float) -> _Tolerance:
+    """That of an item of an arm."""
+    return _Tolerance(math.degrees(resolution_rad), relative, key in _ANGULAR)
+
+
 def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
     """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
     if left is None:
@@ -68,22 +75,18 @@ def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
     return True
 
 
-def _compare(key: str, left: Message, right: Message, resolution_rad: float, relative: float) -> bool:
-    if left == right:
-        return True
-    if key in _EXACT:
-        return False
-    return _same_message(left, right, _Tolerance(math.degrees(resolution_rad), relative, key in _ANGULAR))
-
-
 def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
     """Whether a value of an item counts as read back: within the arm's resolution, then within 0.1 %."""
-    return _compare(key, left, right, resolution_rad, READ_BACK)
+    if left == right or key in _EXACT:
+        return left == right
+    return _same_message(left, right, _tolerance(key, resolution_rad, READ_BACK))
 
 
 def equal(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
     """Whether an arm would hold two values of an item as one: within its resolution."""
-    return _compare(key, left, right, resolution_rad, RELATIVE)
+    if left == right or key in _EXACT:
+        return left == right
+    return _same_message(left, right, _tolerance(key, resolution_rad, RELATIVE))
 
 
 def agrees(state: ArmState, slot: Slot) -> bool:

@@ -1,60 +1,147 @@
-"""Replies and events as documents, keys in the order of the protocol."""
+"""Replies and events as documents, keys in the order of the protocol; what is UNSET is left out."""
 
 from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from schema.codecs.parts import PLAIN, Parts
 from schema.codecs.scalars import write_limit
 from schema.codecs.times import format_time
 from schema.enums import ControlConfigurationEvent, ControlMode
-from schema.envelope import ErrorBody, Event, EventChange, Reply, Violation, Warned
-from schema.messages import ControlConfigurationNotification, ControlModeNotification, Message
+from schema.envelope import Author, ErrorBody, Event, EventChange, Reply, Violation, Warned
+from schema.messages import (
+    ControlConfigurationNotification,
+    ControlModeNotification,
+    Message,
+    Timestamp,
+    UserProfileHandle,
+)
 
 _EVENTS: dict[int, str] = {event.value: event.name for event in ControlConfigurationEvent}
 _MODES: dict[int, str] = {mode.value: mode.name for mode in ControlMode}
 
 
-def reply_document(reply: Reply, parts: Parts = PLAIN) -> dict[str, Any]:
-    """The document of a reply, its values as `parts` make them; what is not set is left out."""
-    document: dict[str, Any] = {
-        "id": reply.id,
-        "arm": reply.arm,
-        "method": reply.method,
-        "ok": reply.ok,
-        "stage": reply.stage,
-        "final": reply.final,
-    }
-    if reply.ok or reply.result is not None:
-        result = reply.result
-        told = result is not None and (type(result) in parts or isinstance(result, Message))
-        document["result"] = parts[type(result)](result, "") if told else result or {}
-    if reply.error is not None:
-        document["error"] = error_document(reply.error)
-    document["rev"] = reply.rev
-    document["seq"] = reply.seq
-    document["at"] = format_time(reply.at_us)
-    document["warnings"] = [_warning(warning) for warning in reply.warnings] if reply.warnings else []
+class WarningDocument(msgspec.Struct, gc=False):
+    """A warning."""
+
+    name: str
+    path: str | UnsetType
+    message: str
+
+
+class ReplyDocument(msgspec.Struct, gc=False):
+    """A reply; values are as the parts of a codec make them."""
+
+    id: str
+    arm: str
+    method: str
+    ok: bool
+    stage: str
+    final: bool
+    result: Any
+    error: dict[str, Any] | UnsetType
+    rev: int
+    seq: int
+    at: str
+    warnings: list[WarningDocument]
+    duplicate: bool | UnsetType = UNSET
+    in_force: bool | UnsetType = UNSET
+    reported_at: str | UnsetType = UNSET
+    desired: Any = UNSET
+    pending_rev: int | UnsetType = UNSET
+    mode_seen_at: str | UnsetType = UNSET
+    plan: int | UnsetType = UNSET
+    until: str | UnsetType = UNSET
+
+
+class ConfigurationNote(msgspec.Struct, gc=False):
+    """A notification of a change of the configuration."""
+
+    event: str | int
+    timestamp: Timestamp | UnsetType = UNSET
+    user_handle: UserProfileHandle | UnsetType = UNSET
+    connection: Any = UNSET
+
+
+class ModeNote(msgspec.Struct, gc=False):
+    """A notification of a change of the control mode."""
+
+    control_mode: str | int
+    timestamp: Timestamp | UnsetType = UNSET
+    user_handle: UserProfileHandle | UnsetType = UNSET
+    connection: Any = UNSET
+
+
+class ChangeDocument(msgspec.Struct, gc=False):
+    """What an event changed."""
+
+    item: str
+    slot: str | UnsetType
+    before: Any
+    after: Any
+
+
+class EventDocument(msgspec.Struct, gc=False):
+    """An event; `notification` and `change` are null where there is none."""
+
+    arm: str
+    epoch: int
+    seq: int
+    prev: int
+    rev: int
+    at: str
+    cause: str
+    stage: str
+    request_id: str | UnsetType
+    by: Author
+    event: str
+    notification: Any
+    change: ChangeDocument | None
+    reason: str | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    count: int | UnsetType = UNSET
+    plan: int | UnsetType = UNSET
+    until: str | UnsetType = UNSET
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+def reply_document(reply: Reply, parts: Parts = PLAIN) -> ReplyDocument:
+    """The document of a reply, its values as `parts` make them; a good one has a result in any case."""
+    result: Any = reply.result
+    if result is None:
+        result = {} if reply.ok else UNSET
+    elif type(result) in parts or isinstance(result, Message):
+        result = parts[type(result)](result, "")
+    document = ReplyDocument(
+        reply.id, reply.arm, reply.method, reply.ok, reply.stage, reply.final, result,
+        UNSET if reply.error is None else error_document(reply.error), reply.rev, reply.seq, format_time(reply.at_us),
+        [_warning(warning) for warning in reply.warnings] if reply.warnings else [],
+    )  # fmt: skip
     if reply.duplicate or reply.in_force is not None:
-        document["duplicate"] = reply.duplicate
-    if reply.in_force is not None:
-        document["in_force"] = reply.in_force
+        document.duplicate = reply.duplicate
+        document.in_force = UNSET if reply.in_force is None else reply.in_force
     if reply.reported_at_us:
-        document["reported_at"] = format_time(reply.reported_at_us)
+        document.reported_at = format_time(reply.reported_at_us)
     if reply.desired is not None:
-        document["desired"] = parts[type(reply.desired)](reply.desired, "")
+        document.desired = parts[type(reply.desired)](reply.desired, "")
     if reply.pending_rev:
-        document["pending_rev"] = reply.pending_rev
+        document.pending_rev = reply.pending_rev
     if reply.mode_seen_at_us:
-        document["mode_seen_at"] = format_time(reply.mode_seen_at_us)
+        document.mode_seen_at = format_time(reply.mode_seen_at_us)
     if reply.plan or reply.until_us:
-        document |= _of_fleet(reply)
+        _tell_fleet(document, reply)
     return document
 
 
-def _of_fleet(record: Reply | Event) -> dict[str, Any]:
-    document: dict[str, Any] = {"plan": record.plan} if record.plan else {}
-    if record.until_us:
-        document["until"] = format_time(record.until_us)
-    return document
+def _tell_fleet(document: ReplyDocument | EventDocument, record: Reply | Event) -> None:
+    """Let a document say of which plan it is, and until when."""
+    document.plan = record.plan or UNSET
+    document.until = format_time(record.until_us) if record.until_us else UNSET
+
+
+def _warning(warning: Warned) -> WarningDocument:
+    return WarningDocument(warning.name, warning.path or UNSET, warning.message)
 
 
 def error_document(error: ErrorBody) -> dict[str, Any]:
@@ -92,70 +179,45 @@ def _violation(violation: Violation) -> dict[str, Any]:
     return document
 
 
-def _warning(warning: Warned) -> dict[str, Any]:
-    if warning.path:
-        return {"name": warning.name, "path": warning.path, "message": warning.message}
-    return {"name": warning.name, "message": warning.message}
-
-
-def event_document(event: Event, parts: Parts = PLAIN) -> dict[str, Any]:
-    """The document of an event, its values as `parts` make them.
-
-    `notification` and `change` are null where there is none.
-    """
-    document: dict[str, Any] = {
-        "arm": event.arm,
-        "epoch": event.epoch,
-        "seq": event.seq,
-        "prev": event.prev,
-        "rev": event.rev,
-        "at": format_time(event.at_us),
-        "cause": event.cause,
-        "stage": event.stage,
-    }
-    if event.request_id:
-        document["request_id"] = event.request_id
-    by = event.by
-    document["by"] = {"user": by.user, "connection": by.connection, "proven": by.proven}
-    document["event"] = event.event
+def event_document(event: Event, parts: Parts = PLAIN) -> EventDocument:
+    """The document of an event, its values as `parts` make them."""
     note, change = event.notification, event.change
-    document["notification"] = None if note is None else _notification(note, parts)
-    document["change"] = None if change is None else _change(change, parts)
-    if event.reason:
-        document["reason"] = event.reason
+    document = EventDocument(
+        event.arm, event.epoch, event.seq, event.prev, event.rev, format_time(event.at_us), event.cause, event.stage,
+        event.request_id or UNSET, event.by, event.event, None if note is None else _notification(note, parts),
+        None if change is None else _change(change, parts), event.reason or UNSET,
+    )  # fmt: skip
     if event.denied is not None:
-        document["kind"], document["count"] = event.denied.kind, event.denied.count
+        document.kind, document.count = event.denied.kind, event.denied.count
     if event.plan or event.until_us:
-        document |= _of_fleet(event)
+        _tell_fleet(document, event)
     if event.details is not None:
-        document["details"] = event.details
+        document.details = event.details
     return document
 
 
 def _notification(note: Message, parts: Parts) -> Any:
     """A notification; its time, which no other has, is no part that is remembered."""
+    document: ConfigurationNote | ModeNote
     if type(note) is ControlConfigurationNotification:
-        document: dict[str, Any] = {"event": _EVENTS.get(note.event, note.event)}
+        document = ConfigurationNote(_EVENTS.get(note.event, note.event))
     elif type(note) is ControlModeNotification:
-        document = {"control_mode": _MODES.get(note.control_mode, note.control_mode)}
+        document = ModeNote(_MODES.get(note.control_mode, note.control_mode))
     else:
         return parts[type(note)](note, "")
     if note.timestamp is not None:
-        document["timestamp"] = {"sec": note.timestamp.sec, "usec": note.timestamp.usec}
+        document.timestamp = note.timestamp
     if note.user_handle is not None:
-        document["user_handle"] = parts[type(note.user_handle)](note.user_handle, "")
+        document.user_handle = note.user_handle
     if note.connection is not None:
-        document["connection"] = parts[type(note.connection)](note.connection, "")
+        document.connection = parts[type(note.connection)](note.connection, "")
     return document
 
 
-def _change(change: EventChange, parts: Parts) -> dict[str, Any]:
-    document: dict[str, Any] = {"item": change.item}
-    if change.slot:
-        document["slot"] = change.slot
+def _change(change: EventChange, parts: Parts) -> ChangeDocument:
     before, after, field = change.before, change.after, change.value_field
-    known = type(before) in parts or isinstance(before, Message)
-    document["before"] = parts[type(before)](before, field) if known else before
-    known = type(after) in parts or isinstance(after, Message)
-    document["after"] = parts[type(after)](after, field) if known else after
-    return document
+    if type(before) in parts or isinstance(before, Message):
+        before = parts[type(before)](before, field)
+    if type(after) in parts or isinstance(after, Message):
+        after = parts[type(after)](after, field)
+    return ChangeDocument(change.item, change.slot or UNSET, before, after)

@@ -48,7 +48,9 @@ MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, F
 
 def is_countable_json(payload: bytes) -> bool:
     """Whether the keys of a JSON payload can be counted, and nothing follows its document."""
-    return payload[-1:] == b"}" and b"\\" not in payload and _SPACED(payload) is None
+    if payload[-1:] != b"}" or b"\\" in payload:
+        return False
+    return payload.count(b":") == payload.count(b'":') or _SPACED(payload) is None
 
 
 @cache

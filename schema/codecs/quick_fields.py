@@ -4,7 +4,7 @@ Whatever is unusual raises one of `UNUSUAL`; `schema.codecs.quick` says what tha
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Annotated, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from msgspec.structs import astuple
 from schema.codecs.faults import FaultError
 from schema.codecs.scalars import rounded
 from schema.fields import RANGES, Field, Kind, fields_of
+from schema.floats import as_float32_list
 from schema.messages import Message
 
 MOST_ITEMS = 8_192
@@ -32,7 +33,7 @@ UNUSUAL = (UnusualError, FaultError, msgspec.MsgspecError, UnicodeDecodeError, K
 """What is raised of what is not read quickly."""
 
 
-class Form(NamedTuple):
+class Form(msgspec.Struct, frozen=True, eq=False):
     """How documents are read.
 
     `keys` counts the keys of a document, with `deep` those of the documents within it too. With `finite` every number
@@ -72,14 +73,22 @@ def finite_list(values: Any) -> tuple[float, ...]:
     return tuple(values)
 
 
+_SHORT = 16
+"""Longer lists are not remembered."""
+_remembered = lru_cache(maxsize=2_048)(as_float32_list)
+
+
 def rounded_list(values: Any) -> tuple[float, ...]:
     """Finite numbers rounded to float32."""
-    return tuple(map(rounded, values))
+    numbers = tuple(values)
+    return _remembered(numbers) if len(numbers) <= _SHORT else as_float32_list(numbers)
 
 
 def finite32_list(values: Any) -> tuple[float, ...]:
     """Finite numbers rounded to float32; others raise UnusualError."""
-    return rounded_list(finite_list(values))
+    if not isfinite(sum(values)):
+        raise UnusualError
+    return rounded_list(values)
 
 
 def _finite_parameter(value: bool | float) -> bool | float:

@@ -18,6 +18,7 @@ def _second(seconds: int) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
+@lru_cache(maxsize=64)
 def format_time(time_us: int) -> str:
     """RFC 3339 UTC with microseconds: `2026-11-30T09:12:04.512345Z`."""
     seconds = time_us // _SECOND

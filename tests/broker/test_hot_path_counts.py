@@ -12,6 +12,7 @@ import pytest
 
 from broker.store.group_commit import Pace
 from tests.counted_calls import CallCounter
+from tests.journey.forms import decode_reply, encode_request
 from tests.virtual_plant import Plant, play
 
 SET = "SetTwistLinearSoftLimit"
@@ -107,6 +108,48 @@ def test_pages_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     play(tmp_path, scenario, arms=ARMS)
     record_property("told", f"pages of the write-ahead log for a Set: {written[0]:.2f} of {sets}")
     assert 0 < written[0] <= most
+
+
+JOINTS, OF_JOINTS = 7, "SetJointSpeedSoftLimits"
+
+
+async def read_of_lists(plant: Plant, codec: str, first: float, turn: int) -> None:
+    """Let 64 Sets of a list of joints come in one read; no number of any comes again, most round as one before did."""
+    after = len(plant.link.published)
+    for number in range(SETS):
+        speeds = [round(first + 0.011 * (JOINTS * number + joint) + 0.001 * turn, 3) for joint in range(JOINTS)]
+        params = {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": speeds}
+        payload = encode_request(codec, OF_JOINTS, {"id": f"{turn}-{number}", "params": params})
+        plant.link.deliver(f"req/u/c/{ARMS[number % len(ARMS)]}/{OF_JOINTS}", payload)
+    told = plant.link.published
+    await plant.link.take(lambda _: sum(each.topic[:3] in ("res", "evt") for each in told[after:]) == 2 * SETS)
+    replies = [each.document for each in told[after:] if each.topic.startswith("res/")]
+    stages = [reply["stage"] if codec == "json" else decode_reply(codec, reply)["stage"] for reply in replies]
+    assert stages == ["applied"] * SETS
+
+
+@pytest.mark.parametrize(
+    ("codec", "first", "most"), [("json", 10.0, 360), ("msgpack", 20.0, 370), ("protobuf", 30.0, 380)]
+)
+def test_calls_of_a_set_of_seven_joints(
+    tmp_path: Path, codec: str, first: float, most: float, record_property: Callable[[str, object], None]
+) -> None:
+    """So many on the loop; what is made of a list is made of all its numbers together."""
+    loop = CallCounter()
+
+    async def scenario(plant: Plant) -> None:
+        for turn in range(3):
+            await read_of_lists(plant, codec, first, turn)
+        await plant.turn(10.0)
+        loop.start()
+        await read_of_lists(plant, codec, first, 3)
+        loop.stop()
+
+    play(tmp_path, scenario, arms=ARMS)
+    each = {room: round(count / SETS, 1) for room, count in loop.rooms.most_common()}
+    record_property("told", f"calls of a Set of {JOINTS} joints, {codec}: {loop.total / SETS:.1f} {each}")
+    record_property("told", f"modules: {[(name, round(n / SETS, 1)) for name, n in loop.modules.most_common()]}")
+    assert loop.total / SETS <= most
 
 
 @pytest.mark.parametrize(

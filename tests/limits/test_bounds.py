@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limits.bounds import Excess, all_close, excesses, nearest_legal, within
+from limits.bounds import Excess, all_close, excesses, nearest_legal
 from schema.floats import as_float32
 from schema.quantities import JOINT_SPEED, MASS, TWIST_ANGULAR, TWIST_LINEAR, Quantity
 
@@ -15,13 +15,13 @@ STEP = math.degrees(RESOLUTION_RAD)
 @pytest.mark.parametrize(
     ("values", "inside"), [((), True), ((0.0, 70.0), True), ((0.0, 70.1), False), ((-1.0, 0.0), False)]
 )
-def test_within_has_inclusive_bounds(values: tuple[float, ...], inside: bool) -> None:
-    assert within(values, 0.0, (80.0, 70.0)[: len(values)]) is inside
+def test_bounds_are_inclusive(values: tuple[float, ...], inside: bool) -> None:
+    assert (excesses(values, 0.0, (80.0, 70.0)[: len(values)], JOINT_SPEED, RESOLUTION_RAD) == []) is inside
 
 
-def test_within_wants_as_many_bounds_as_values() -> None:
+def test_there_are_as_many_bounds_as_values() -> None:
     with pytest.raises(ValueError, match="zip"):
-        within((1.0,), 0.0, (1.0, 2.0))
+        excesses((1.0,), 0.0, (1.0, 2.0), JOINT_SPEED, RESOLUTION_RAD)
 
 
 @pytest.mark.parametrize("hard", [80.0, 70.0, 100.0, 297.94, 572.95, 183.35, 48.7, 28.65])

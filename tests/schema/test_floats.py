@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schema.floats import as_float32
+from schema.floats import as_float32, as_float32_list
 
 
 def bits(value: float) -> bytes:
@@ -62,3 +62,27 @@ def test_agrees_with_the_shortest_decimal_of_numpy(value: float) -> None:
 def test_agrees_with_numpy_on_decimals_of_six_digits(digits: int, exponent: int) -> None:
     value = float(f"{digits}e{exponent}")
     assert as_float32(value) == float(str(np.float32(value)))
+
+
+_ANY = st.floats(-3.4028234663852886e38, 3.4028234663852886e38)
+_SIX_DIGITS = st.builds(
+    lambda digits, exponent: float(f"{digits}e{exponent}"), st.integers(1, 999_999), st.integers(-44, 32)
+)
+
+
+@given(st.lists(st.one_of(_ANY, _SIX_DIGITS, _SIX_DIGITS.map(lambda value: float(np.float32(value))))).map(tuple))
+def test_a_list_is_what_its_numbers_are(values: tuple[float, ...]) -> None:
+    found = as_float32_list(values)
+    assert list(map(repr, found)) == [repr(as_float32(value)) for value in values]
+
+
+@pytest.mark.parametrize(
+    "values", [(), (0.0, 1.0), (-0.0, 2.5), (1e-46, 3.0), (16777217.0, 0.1), (57.29999923706055, 12.0)]
+)
+def test_a_list_is_exact_at_the_edges(values: tuple[float, ...]) -> None:
+    assert list(map(repr, as_float32_list(values))) == [repr(as_float32(value)) for value in values]
+
+
+def test_a_list_with_a_number_beyond_float32_is_an_error() -> None:
+    with pytest.raises(OverflowError):
+        as_float32_list((1.0, 3.5e38))

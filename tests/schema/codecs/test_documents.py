@@ -4,11 +4,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from schema.codecs.documents import error_document, event_document, reply_document
+from schema.codecs import documents
+from schema.codecs.documents import error_document
 from schema.enums import ControlConfigurationEvent, ControlMode
 from schema.envelope import Denied, Event, EventChange, Reply, Stage
 from schema.messages import ControlConfigurationNotification, ControlModeNotification, PayloadInformation
 from tests.schema.codecs import cases
+
+
+def reply_document(reply: Reply) -> Any:
+    """The document of a reply as an encoder sees it."""
+    return msgspec.to_builtins(documents.reply_document(reply))
+
+
+def event_document(event: Event) -> Any:
+    """The document of an event as an encoder sees it."""
+    return msgspec.to_builtins(documents.event_document(event))
 
 
 def keys(document: Any) -> Any:
