@@ -82,10 +82,11 @@ def all_close(left: Sequence[float], right: Sequence[float], resolution: float, 
     for one, other in zip(left, right, strict=True):
         if one == other:
             continue
-        difference = one - other if one > other else other - one
+        high, low = (one, other) if one > other else (other, one)
+        difference = high - low
         if difference <= resolution:
             continue
-        largest = max(one, other, -one, -other)
+        largest = max(-low, high)
         if not difference <= relative * largest < math.inf:
             return False
     return True

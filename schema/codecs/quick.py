@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import astuple
 
 from schema.codecs.envelope import FIELDS, ID
-from schema.codecs.quick_fields import UNUSUAL, Form, UnusualError, reader_of
+from schema.codecs.quick_fields import UNUSUAL, Form, UnusualError, builder_of, reader_of
 from schema.envelope import RequestEnvelope
 from schema.messages import Message
 
@@ -56,12 +56,17 @@ def is_countable_json(payload: bytes) -> bool:
 @cache
 def whole_reader(cls: type[Message], form: Form) -> Whole:
     """Reads whole requests whose params are a message of this class."""
-    read = reader_of(cls, form)
-    if read is None:
+    read, built = reader_of(cls, form), builder_of(cls, form)
+    if read is None or built is None:
         return _nothing
+    deep, (params_shape, build) = form.deep, built
     shape = msgspec.defstruct(
         "Request",
-        [("id", Any, UNSET), ("params", Raw | UnsetType, UNSET), *[(name, Any, UNSET) for name, _, _ in _OPTIONS]],
+        [
+            ("id", Any, UNSET),
+            ("params", (params_shape if deep else Raw) | UnsetType, UNSET),
+            *[(name, Any, UNSET) for name, _, _ in _OPTIONS],
+        ],
         forbid_unknown_fields=True,
     )
     decode, keys = form.decoder(shape), form.keys
@@ -69,14 +74,15 @@ def whole_reader(cls: type[Message], form: Form) -> Whole:
     def whole(payload: bytes) -> tuple[RequestEnvelope, Message] | None:
         try:
             values = astuple(decode(payload))
-            left = keys(payload) - _VALUES + values.count(UNSET)
-            if values[1] is UNSET:
-                return None if left else (_envelope(values), cls())
-            params = bytes(values[1])
-            within = keys(params)
-            if form.deep:
-                left -= within
-            return None if left else (_envelope(values), read(params, within))
+            left, params = keys(payload) - _VALUES + values.count(UNSET), values[1]
+            if deep and params is not UNSET:  # what is left are the keys of the params
+                return _envelope(values), build(astuple(params), left)
+            if left:
+                return None
+            if params is UNSET:
+                return _envelope(values), cls()
+            document = bytes(params)
+            return _envelope(values), read(document, keys(document))
         except UNUSUAL:
             return None
 

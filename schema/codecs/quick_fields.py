@@ -23,6 +23,8 @@ MOST_ITEMS = 8_192
 Decode = Callable[[bytes], Any]
 Read = Callable[[bytes, int], Any]
 """Reads a document that holds so many keys."""
+Build = Callable[[tuple[Any, ...], int], Any]
+"""Makes a record of the values of its fields, UNSET where there is none, that hold so many keys."""
 
 
 class UnusualError(Exception):
@@ -168,6 +170,16 @@ def _map_reader(one: _Plan, form: Form) -> Read:
 @cache
 def reader_of(cls: type[Message], form: Form) -> Read | None:
     """Reads the document of a record class; None for a class that is never read quickly."""
+    built = builder_of(cls, form)
+    if built is None:
+        return None
+    decode, build = form.decoder(built[0]), built[1]
+    return lambda document, left: build(astuple(decode(document)), left)
+
+
+@cache
+def builder_of(cls: type[Message], form: Form) -> tuple[type[msgspec.Struct], Build] | None:
+    """What the document of a record class is decoded as, and what makes the record of that; else as `reader_of`."""
     fields = fields_of(cls)
     plans = [_plan(field, form) for field in fields]
     if None in plans:
@@ -179,18 +191,17 @@ def reader_of(cls: type[Message], form: Form) -> Read | None:
         gc=False,
     )
     rows = [(field.name, plan.make, plan.nested) for field, plan in zip(fields, plans, strict=True) if plan]
-    decode = form.decoder(shape)
-    read = _record_reader(cls, form, decode, rows)
-    return _number_reader(cls, form, decode, read) if all(row[1] in _NUMBERS for row in rows) else read
+    build = _record_builder(cls, form, rows)
+    return shape, _number_builder(cls, form, build) if all(row[1] in _NUMBERS for row in rows) else build
 
 
-def _record_reader(cls: type[Message], form: Form, decode: Decode, rows: list[tuple[str, Any, bool]]) -> Read:
-    """Reads a record field by field."""
+def _record_builder(cls: type[Message], form: Form, rows: list[tuple[str, Any, bool]]) -> Build:
+    """Makes a record field by field."""
     keys, deep = form.keys, form.deep
 
-    def read(document: bytes, left: int) -> Message:
+    def build(values: tuple[Any, ...], left: int) -> Message:
         given = {}
-        for (name, make, nested), value in zip(rows, astuple(decode(document)), strict=True):
+        for (name, make, nested), value in zip(rows, values, strict=True):
             if value is UNSET:
                 continue
             left -= 1
@@ -206,16 +217,15 @@ def _record_reader(cls: type[Message], form: Form, decode: Decode, rows: list[tu
             raise UnusualError
         return cls(**given)
 
-    return read
+    return build
 
 
-def _number_reader(cls: type[Message], form: Form, decode: Decode, read_some: Read) -> Read:
-    """Reads a record of nothing but float32 at once; one that is not whole by `read_some`."""
+def _number_builder(cls: type[Message], form: Form, build_some: Build) -> Build:
+    """Makes a record of nothing but float32 at once; one that is not whole by `build_some`."""
     numbers, count = rounded_list if form.finite else finite32_list, len(fields_of(cls))
 
-    def read(document: bytes, left: int) -> Message:
-        values = astuple(decode(document))
-        message: Message = cls(*numbers(values)) if left == count and UNSET not in values else read_some(document, left)
+    def build(values: tuple[Any, ...], left: int) -> Message:
+        message: Message = cls(*numbers(values)) if left == count and UNSET not in values else build_some(values, left)
         return message
 
-    return read
+    return build
