@@ -84,7 +84,7 @@ def settle(batch: Batch, k: int) -> None:
 
 def publish(batch: Batch, k: int) -> None:
     """Marks of what the MQTT server took."""
-    batch.published(*_place(k))
+    batch.mark_published(*_place(k))
 
 
 def _place(k: int) -> tuple[str, int]:

@@ -319,7 +319,7 @@ def tell_renamed(
     """Tell of arms that were renamed and whose event was not stored yet."""
     for name, session in sessions.items():
         if old := meta.get(RENAMED + name):
-            administration.changed(session, AdminEvent.ARM_RENAMED, SETTINGS, old, name)
+            administration.tell_change(session, AdminEvent.ARM_RENAMED, SETTINGS, old, name)
             store.batch.set_meta(RENAMED + name, "")
 
 

@@ -71,5 +71,5 @@ class Denials:
         session = self._sessions.get(tally.arm)
         if not tally.count or now_s - tally.told_s < EVERY_S or session is None:
             return
-        self._administration.denied(session, tally.by, tally.asked, Denied(key[1], tally.count))
+        self._administration.tell_denial(session, tally.by, tally.asked, Denied(key[1], tally.count))
         tally.told_s, tally.count = now_s, 0

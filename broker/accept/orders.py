@@ -93,7 +93,7 @@ class Orders:
                 self._confirm_arm(session, request.author)
                 self._recipes.took(session, None)
                 self._overriding.discard(session, request.author, asked_by(request))
-                self._administration.changed(
+                self._administration.tell_change(
                     session, AdminEvent.ARM_CONFIRMED, request.author, before, session.serial, asked_by(request)
                 )
                 return Answer({}, Stage.STORED)

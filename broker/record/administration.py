@@ -50,7 +50,7 @@ class Administration:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def changed(
+    def tell_change(
         self,
         session: ArmSession,
         event: AdminEvent,
@@ -73,7 +73,7 @@ class Administration:
             reason=asked.reason,
         )  # fmt: skip
 
-    def denied(self, session: ArmSession, by: Author, asked: Asked, denied: Denied) -> None:
+    def tell_denial(self, session: ArmSession, by: Author, asked: Asked, denied: Denied) -> None:
         """Tell that requests were refused because their sender may not do that; the reason tells of the last one."""
         number = self._ledger.new_change()
         told = self._ledger.emit(

@@ -306,15 +306,15 @@ class Ledger:
         self.outbox.send(
             Publication(
                 self._topics.events[session.arm, below], body, self._codec.content_type,
-                done=partial(self.published, session, seq) if marks else None, shorten=partial(shorten_event, body),
-                trace=trace,
+                done=partial(self.mark_published, session, seq) if marks else None,
+                shorten=partial(shorten_event, body), trace=trace,
             )
         )  # fmt: skip
 
-    def published(self, session: Stream, seq: int) -> None:
+    def mark_published(self, session: Stream, seq: int) -> None:
         """The MQTT server took an event, and the reply that follows it if there is one."""
         session.published_seq = seq
-        self.store.published(session.arm, seq)
+        self.store.mark_published(session.arm, seq)
 
 
 def _log(event: Event) -> None:

@@ -146,7 +146,7 @@ class Replies:
         if address.trace and self.on_traced is not None:
             self.on_traced(address, reply)
         if behind is not None and behind.given_seq >= reply.seq:
-            done = partial(self._ledger.published, behind, reply.seq)
+            done = partial(self._ledger.mark_published, behind, reply.seq)
         codec = CODEC_BY_NAME[address.codec]
         wants_short = users is not None and users.any_short and self._wants_short(address, users)
         if wants_short:

@@ -80,7 +80,7 @@ class Journal:
             raise ValueError(f"{row.n} has an event already")
         self.events[row.n] = row
 
-    def published(self, arm: str, seq: int) -> None:
+    def mark_published(self, arm: str, seq: int) -> None:
         """The MQTT server took the arm's events up to `seq`, and the replies of their changes."""
         self.published_seqs[arm] = max(seq, self.published_seqs.get(arm, 0))
 

@@ -116,7 +116,7 @@ class GroupCommit(PlanReader):
         if self._scheduled and self._commit is None:
             self._hand_over()
 
-    def published(self, arm: str, seq: int) -> None:
+    def mark_published(self, arm: str, seq: int) -> None:
         """The MQTT server took the arm's events up to `seq`; committed within 50 ms, for all arms at once."""
         self._published[arm] = seq
         if self._later is None:
@@ -135,7 +135,7 @@ class GroupCommit(PlanReader):
     def _mark(self) -> None:
         """Put the marks that were gathered into the open batch."""
         for arm, seq in self._published.items():
-            self.batch.published(arm, seq)
+            self.batch.mark_published(arm, seq)
         self._published = {}
 
     @property

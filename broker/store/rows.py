@@ -17,7 +17,7 @@ class Damage(msgspec.Struct, frozen=True, order=True):
 
 
 class ArmRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.published` alone.
+    """One arm: its counters, and what was read of it. `published_seq` is moved by `Batch.mark_published` alone.
 
     `heads` is the last seq of each topic of its events, as a JSON object. Changes without an end may have higher
     numbers: see ChangeRow.

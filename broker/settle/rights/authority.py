@@ -77,7 +77,7 @@ class Authorities:
     def begin(self, session: ArmSession) -> None:
         """Tell what the settings changed, and end the lock in time."""
         if (before := self._dropped.pop(session.arm, None)) is not None:
-            self._administration.changed(
+            self._administration.tell_change(
                 session, AdminEvent.AUTHORITY_CHANGED, SETTINGS, before, session.state.authority
             )
         self.watch(session)
@@ -141,14 +141,14 @@ class Authorities:
 
     def _set_authority(self, session: ArmSession, authority: Authority, by: Author, asked: Asked) -> None:
         before, session.state.authority = session.state.authority, authority
-        self._administration.changed(session, AdminEvent.AUTHORITY_CHANGED, by, before, authority, asked)
+        self._administration.tell_change(session, AdminEvent.AUTHORITY_CHANGED, by, before, authority, asked)
         self._tell_changed(session)
 
     def _hold(self, session: ArmSession, hold: Hold | None, by: Author, asked: Asked) -> None:
         before, session.state.hold = session.state.hold, hold
         self._put(HOLD_KEY, session, hold)
         event = AdminEvent.ARM_RELEASED if hold is None else AdminEvent.ARM_HELD
-        self._administration.changed(session, event, by, _shown(before), _shown(hold), asked)
+        self._administration.tell_change(session, event, by, _shown(before), _shown(hold), asked)
         self.watch(session)
         self._tell_changed(session)
 

@@ -68,7 +68,7 @@ def test_rows_of_what_changed_are_made_when_it_is_handed_over() -> None:
 def test_published_never_falls() -> None:
     batch = Batch()
     for seq in (3, 5, 4):
-        batch.published("arm1", seq)
+        batch.mark_published("arm1", seq)
     assert batch.published_seqs == {"arm1": 5}
 
 

@@ -226,8 +226,8 @@ async def test_what_was_published_is_committed_later_for_all_arms_at_once(
     for arm in ("a", "b"):
         store.batch.put_arm(ArmRow(arm=arm, seq=9))
     for seq in (1, 2, 3):
-        store.published("a", seq)
-        store.published("b", seq)
+        store.mark_published("a", seq)
+        store.mark_published("b", seq)
         await committed(store)
     marks = "SELECT arm, seq FROM published ORDER BY arm"
     assert store._connection.execute(marks).fetchall() == []
@@ -236,7 +236,7 @@ async def test_what_was_published_is_committed_later_for_all_arms_at_once(
     await later
     found = store._connection.execute(marks).fetchall()
     assert found == [("a", 3), ("b", 3)]
-    store.published("a", 4)
+    store.mark_published("a", 4)
     assert [row.published_seq for row in reopen().load().arms] == [4, 3]
 
 

@@ -132,8 +132,8 @@ async def test_events_and_the_replies_that_go_with_them_are_unpublished_until_th
         for seq in (1, 2, 3):
             store.batch.add_event(make_event(seq, n=10 * place + seq, arm=arm))
             store.batch.add_request(make_request(10 * place + seq, arm=arm))
-    store.batch.published("arm1", 2)
-    store.batch.published("arm3", 3)
+    store.batch.mark_published("arm1", 2)
+    store.batch.mark_published("arm3", 3)
     await committed(store)
     store.batch.put_arm(ArmRow(arm="arm1", seq=3, published_seq=0))
     store = reopen()

@@ -31,7 +31,7 @@ def put_arm(store: Store, arm: str, first: int, make_change: Callable[..., Chang
     batch.put_arm(
         ArmRow(arm=arm, rev=3, seq=2, cmd_seq=5, adopted=True, serial=f"S-{arm}", description=b"{}", heads=heads)
     )
-    batch.published(arm, 1)
+    batch.mark_published(arm, 1)
     batch.put_item(ItemRow(arm=arm, key="twist", mode=1, desired=b"1", desired_rev=3, last_rev=3, reported=b"1"))
     batch.put_first(FirstRow(arm=arm, key="frame", value=b"2"))
     batch.put_ground((arm, "gravity_vector", 0), b"ground")

@@ -47,7 +47,7 @@ async def test_events_go_after_30_days_but_unpublished_and_newest_ones_stay(
     old = NOW_US - MONTH_US - 1
     for arm, published in (("arm1", 4), ("arm2", 0)):
         store.batch.put_arm(ArmRow(arm=arm, seq=6))
-        store.batch.published(arm, published)
+        store.batch.mark_published(arm, published)
     for seq in range(1, 6):
         store.batch.add_event(make_event(seq, at_us=old))
     store.batch.add_event(make_event(6, at_us=old + 1))
@@ -74,7 +74,7 @@ async def test_after_30_days_what_the_history_tells_is_left_of_a_change(
         store.batch.add_change(make_change(n, at_us=at_us))
         store.batch.update_change(ChangeUpdate(n=n, state="settled", after=b"read", outcome="applied", seq=n))
         store.batch.add_event(make_event(n, at_us=at_us))
-    store.batch.published("arm1", 3)
+    store.batch.mark_published("arm1", 3)
     store = reopen()
     before = store.history("arm1", 0, 9, None, 9).changes
     size = sum(len(entry) for entry in store._connection.execute(_BLOBS).fetchone())

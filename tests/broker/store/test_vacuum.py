@@ -19,7 +19,7 @@ YEAR_US = 365 * 86_400_000_000
 async def fill(store: Store, make_event: Callable[..., EventRow]) -> None:
     for seq in range(1, 6_001):
         store.batch.add_event(make_event(seq, body=b"x" * 800))
-        store.batch.published("arm1", seq)
+        store.batch.mark_published("arm1", seq)
     await store.committed()
 
 
