@@ -21,7 +21,7 @@ from tests.vectors_place import VECTORS
 settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
 settings.load_profile("armbroker")
 
-FAILURES = "ARMBROKER_TEST_FAILURES"
+FAILURES = "FAILURES_FILE"
 SHOWN = 1_500
 """So many characters of why a test failed are told in the end."""
 
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what tests recorded under "told": figures that are worth reading where they pass, too.
 
-    What failed is added to the file that `ARMBROKER_TEST_FAILURES` names.
+    What failed is added to the file that `FAILURES_FILE` names.
     """
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):

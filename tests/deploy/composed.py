@@ -20,6 +20,8 @@ PARTS = (Path("/usr/lib/podman/netavark"), Path("/usr/lib/podman/aardvark-dns"))
 """What gives containers networks, and each other's names."""
 PROJECT = "plant"
 PATIENCE_S = 60.0
+_ALONE = "ip link set lo up; mkdir -p /run/containers; mount -t tmpfs none /run/containers"
+"""What another engine left there, a server of names that a kill let live, is none of this one's."""
 _FETCH = """
 import sys, time, urllib.request
 url, until = sys.argv[1:]
@@ -57,7 +59,7 @@ class Composed:
         serve = shlex.join(self._podman.command("system", "service", "--time=0", f"unix://{self._socket}"))
         with (self._folder / "engine.log").open("wb") as log:
             self._engine = subprocess.Popen(
-                ["unshare", "--net", "--mount", "bash", "-c", f"ip link set lo up; exec {serve}"],
+                ["unshare", "--net", "--mount", "bash", "-c", f"{_ALONE}; exec {serve}"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._podman.environment, start_new_session=True,
             )  # fmt: skip
         try:
@@ -102,12 +104,15 @@ class Composed:
     def fetch(self, url: str, until: str) -> str:
         """Read an address of the host of the containers until it has told a text; what it told so far.
 
-        A service that begins is asked again. RuntimeError where the text did not come within a minute.
+        A service that begins is asked again. RuntimeError where the text did not come within a minute, with the logs.
         """
         if self._engine is None:
             raise RuntimeError("it does not run")
         command = ["nsenter", "-t", str(self._engine.pid), "-n", sys.executable, "-c", _FETCH, url, until]
-        return _done(["timeout", "60", *command])
+        try:
+            return _done(["timeout", "60", *command])
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}\n{self.compose('logs --tail 40')}") from error
 
 
 def _done(command: list[str], **options: Any) -> str:
