@@ -115,7 +115,8 @@ class Monitor:
     async def times(self, begins: dict[str, float]) -> list[float]:
         """Seconds until it was seen of each arm; infinite where it was not in time."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._all.wait(), PATIENCE_S)
+            async with asyncio.timeout(PATIENCE_S):
+                await self._all.wait()
         return [self._at.get(arm, float("inf")) - begin for arm, begin in begins.items()]
 
 

@@ -106,7 +106,8 @@ async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) 
             how = how._replace(blame=False)
             how.supervisor.waits(told, STARTING_S)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), RETEST_S)
+                async with asyncio.timeout(RETEST_S):
+                    await stop.wait()
             continue
         how.supervisor.stops(told)
         if isinstance(cause, LinkError | StoreLockedError | SecondServiceError):

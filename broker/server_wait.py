@@ -36,7 +36,8 @@ class Server:
                 told_s = loop.time()
                 log.warning("waiting_for_mqtt_server", url=self._url, why=why)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), AGAIN_S)
+                async with asyncio.timeout(AGAIN_S):
+                    await stop.wait()
 
     async def _missing(self) -> str:
         """Why nobody can be connected to; empty if somebody listens."""

@@ -279,7 +279,8 @@ class Service:
         for session in self.sessions.values():
             self._queues.kick(session)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._reconciler.all_met(self.sessions.values()), FIRST_CONTACT_S)
+            async with asyncio.timeout(FIRST_CONTACT_S):
+                await self._reconciler.all_met(self.sessions.values())
         self._reconciler.slices.served = True
         self._fences.check_start()
 
@@ -306,7 +307,8 @@ class Service:
             self._queues.end_with_changes()
             await self._settle()
             with contextlib.suppress(TimeoutError):  # what was said at the last moment
-                await asyncio.wait_for(self._store.committed(), FLUSH_S)
+                async with asyncio.timeout(FLUSH_S):
+                    await self._store.committed()
             self._presence.fall_silent()
             self._announcer.presence(OFFLINE)
             await self._flush()
@@ -320,7 +322,8 @@ class Service:
         await self._fleet.close()
         await self._bus.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.to_thread(self._end_traces), FLUSH_S)
+            async with asyncio.timeout(FLUSH_S):
+                await asyncio.to_thread(self._end_traces)
         log.info("ended", drained=drain)
 
     async def _settle(self) -> None:
@@ -334,7 +337,8 @@ class Service:
     async def _flush(self) -> None:
         """Wait until the MQTT server took everything, for a while at most."""
         try:
-            await asyncio.wait_for(self._outbox.drained(), FLUSH_S)
+            async with asyncio.timeout(FLUSH_S):
+                await self._outbox.drained()
         except TimeoutError:
             log.warning("flush_ended", backlog=self._outbox.backlog)
 

@@ -33,7 +33,8 @@ async def arm_names(login: Login, topics: Topics, within_s: float) -> list[str]:
             await connection.open()
             while True:
                 news.clear()
-                await asyncio.wait_for(news.wait(), QUIET_S if found else within_s)
+                async with asyncio.timeout(QUIET_S if found else within_s):
+                    await news.wait()
     except TimeoutError:
         return sorted(found)
     finally:

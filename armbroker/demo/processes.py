@@ -56,7 +56,8 @@ async def _end(process: Process) -> None:
     if process.returncode is None:
         process.terminate()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), _END_S)
+            async with asyncio.timeout(_END_S):
+                await process.wait()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # what it left running, and itself if it did not end
     await process.wait()

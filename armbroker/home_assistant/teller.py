@@ -37,7 +37,8 @@ class Teller:
             await connection.subscribe(self._topics.state("+", "presence"))
             while True:
                 try:
-                    message = await asyncio.wait_for(self._news.get(), QUIET_S if once else None)
+                    async with asyncio.timeout(QUIET_S if once else None):
+                        message = await self._news.get()
                 except TimeoutError:
                     return
                 source = self._topics.parse_public(message.topic)

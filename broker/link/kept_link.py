@@ -208,7 +208,7 @@ def build_tls(config: LinkConfig) -> ssl.SSLContext:
 async def _end(task: asyncio.Task[None]) -> None:
     """Cancel `task` until it is done; what it raised earlier is for `messages` to tell."""
     while not task.done():
-        # asyncio.wait_for of Python 3.11 loses a cancellation that meets its result, so one may not be enough.
+        # A library's asyncio.wait_for loses a cancellation that meets its result, so one may not be enough.
         task.cancel()
         await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
     if not task.cancelled():

@@ -129,7 +129,8 @@ class Exchange:
                 job.state = State.UNKNOWN
                 self._documents.mark(session, "config")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(back.wait(), waits.next_s())
+                async with asyncio.timeout(waits.next_s()):
+                    await back.wait()
             known = session.state.online and session.compared and not session.state.distrust
             if self.reach is not None and not _ended(job) and not known:
                 await self.reach(session)
