@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from tests.mosquitto import OPEN_CONFIG, Mosquitto, make_plant
 from tests.sharing import FilesTogether
 from tests.vectors_place import VECTORS
 
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # ignored in a shell's background, there by what tests start, too
 settings.register_profile("armbroker", deadline=None)  # a busy machine is no failure of an example
 settings.load_profile("armbroker")
 

@@ -32,6 +32,7 @@ CONNECT_TIMEOUT_S = 5.0
 ALERT_S = 2.0
 KEEPALIVE_S = 15
 """A dead connection is noticed after one and a half times this."""
+CANCEL_AGAIN_S = 1.0
 SESSION_TAKEN_OVER = 0x8E
 FIRST_FAILURE = 0x80
 """Reason codes from here on are failures."""
@@ -129,8 +130,9 @@ class Connection:
         """Disconnect; harmless when closed."""
         if self._keeper is None:
             return
-        self._keeper.cancel()
-        await asyncio.wait([self._keeper])
+        while not self._keeper.done():  # the library's asyncio.wait_for may lose a cancellation
+            self._keeper.cancel()
+            await asyncio.wait([self._keeper], timeout=CANCEL_AGAIN_S)
         client = self._client.result() if self.up else None
         self._end("the client is closed")
         if client is not None:
