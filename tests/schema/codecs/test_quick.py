@@ -21,6 +21,7 @@ from schema.codecs.quick_fields import MOST_ITEMS, reader_of
 from schema.codecs.registry import MESSAGES
 from schema.envelope import Reply, RequestEnvelope, Stage, View, Wait
 from schema.errors import BrokerError
+from schema.intrinsic import JointLimitsUpdate, RepeatedDouble
 from schema.items import CONFIG_ITEMS, ConfigItem
 from schema.joint_items import JointNames, JointParameterMap, JointSafetyChange, JointSafetyRecord
 from schema.messages import (
@@ -209,6 +210,7 @@ def test_what_is_unusual_is_left_to_the_strict_reader(codec: Codec, payload: byt
     assert codec.decode_whole(payload, cls) is None
 
 
+BOUNDLESS = JointLimitsUpdate(max_jerk=RepeatedDouble((1.0, math.inf)))
 REFUSED = [
     (JSON_CODEC, b"", Empty),
     (JSON_CODEC, b'{"id":"a b"}', Empty),
@@ -225,6 +227,8 @@ REFUSED = [
     (MSGPACK_CODEC, msgpack.packb({"id": "a", "params": {"joint_speed": [1.0, math.inf]}}), JointSpeeds),
     (MSGPACK_CODEC, msgpack.packb({"id": "a", "params": {"joint_speed": [0] * (MOST_ITEMS + 1)}}), JointSpeeds),
     (MSGPACK_CODEC, msgpack.packb({"id": "a", "params": {"parameters": {"a": math.inf}}}), JointParameterMap),
+    (MSGPACK_CODEC, msgpack.packb({"id": "a", "params": {"max_jerk": {"values": [1.0, math.nan]}}}), JointLimitsUpdate),
+    (PROTOBUF_CODEC, packed(PROTOBUF_CODEC, {"id": "a"}, BOUNDLESS), JointLimitsUpdate),
     (PROTOBUF_CODEC, b"", Empty),
     (PROTOBUF_CODEC, b"\xff", Empty),
     (PROTOBUF_CODEC, wire.Request(id="a b").SerializeToString(), Empty),
@@ -265,6 +269,12 @@ def test_maps_are_read_in_one_step() -> None:
     for codec in CODECS.values():
         for message in (long, safety):
             assert codec.decode_whole(request(codec, message), type(message)) == (RequestEnvelope(ID), message)
+
+
+def test_lists_of_doubles_are_read_in_one_step_as_they_are() -> None:
+    message = JointLimitsUpdate(max_velocity=RepeatedDouble((0.1, 1e300)), max_jerk=RepeatedDouble(()))
+    for codec in CODECS.values():
+        assert codec.decode_whole(request(codec, message), JointLimitsUpdate) == (RequestEnvelope(ID), message)
 
 
 def test_a_payload_of_records_in_a_list_is_left_to_the_strict_reader() -> None:
