@@ -74,10 +74,18 @@ def pytest_configure(config: pytest.Config) -> None:
         logging.lastResort = logging.NullHandler()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def _why(report: pytest.TestReport) -> str:
+    """Why a test failed, shortened."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message if crash is not None else report.longrepr)[:SHOWN]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
     """Print what tests recorded under "told": figures that are worth reading where they pass, too.
 
-    What failed is added to the file that `FAILURES_FILE` names.
+    What failed is added to the file that `FAILURES_FILE` names; what passed at its second try only is told at the very
+    end, with the reason of the first.
     """
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):
@@ -89,9 +97,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         with Path(path).open("a", encoding="utf-8") as file:
             for outcome in ("failed", "error"):
                 for report in terminalreporter.getreports(outcome):
-                    crash = getattr(report.longrepr, "reprcrash", None)
-                    why = str(crash.message if crash is not None else report.longrepr)
-                    file.write(f"{outcome.upper()} {report.nodeid} - {why[:SHOWN]}\n")
+                    file.write(f"{outcome.upper()} {report.nodeid} - {_why(report)}\n")
+    yield
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_line(f"RERUN {report.nodeid} - {_why(report)}")
 
 
 WATCHED = moves.watch()

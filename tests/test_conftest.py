@@ -17,7 +17,8 @@ _WHY = " ".join(f"reason {number}" for number in range(40))
 _FILES = {
     COSTLY: "import pytest\n@pytest.mark.parametrize('number', range(9))\ndef test_it(number):\n    pass\n",
     OTHER: f"def test_it():\n    pass\ndef test_fails():\n    raise ValueError({_WHY!r})\n"
-    "def test_has_no_fixture(nothing):\n    pass\n",
+    "def test_has_no_fixture(nothing):\n    pass\n"
+    "def test_passes_later(tries=[]):\n    tries.append(1)\n    assert len(tries) == 2, 'too early'\n",
     "conftest.py": """\
 import logging, sys, threading, time
 import pytest
@@ -60,7 +61,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     for name, text in _FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "-p", "tests.conftest"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "-n",
+        "2",
+        "--dist",
+        "loadgroup",
+        "--reruns",
+        "1",
+        "-p",
+        "tests.conftest",
+    ]
     done = subprocess.run(
         [*command, "--import-mode=importlib", "--show-capture=no", f"--rootdir={folder}", "tests"],
         cwd=folder,
@@ -86,6 +100,13 @@ def test_what_failed_is_told_with_the_whole_reason(run: Run) -> None:
     assert run.failures.count(f"{OTHER}::") == 2
 
 
+def test_what_passed_at_its_second_try_is_told_last(run: Run) -> None:
+    last = run.said.splitlines()[-12:]
+    assert any(line.startswith(f"RERUN {OTHER}::test_passes_later - AssertionError: too early") for line in last)
+    assert "11 passed" in last[-1]
+    assert "test_passes_later" not in run.failures
+
+
 def test_what_is_logged_between_two_tests_and_after_them_is_not_printed(run: Run) -> None:
-    assert "10 passed" in run.said
+    assert "11 passed" in run.said
     assert "said by a" not in run.said
