@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-THRESHOLDS = (1_000, 3, 0)
-"""New objects, and collections of the generation before, until a generation is collected: all after some 8,000."""
+THRESHOLDS = (4_000, 1, 0)
+"""New objects, and collections of the generation before, until a generation is collected: all after some 16,000."""
 LONG_S = 0.002
 """CPU time of a full collection from which what it found in use is not looked at again."""
 MANY, LOOK_S = 10_000, 0.25

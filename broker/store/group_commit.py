@@ -20,11 +20,11 @@ from broker.store.writer import Writer
 
 FEW = 4
 """Requests and ends of changes in a small batch, at most."""
-QUICK_S = 0.001
+QUICK_S = 0.002
 """What commits take on average while the disk is quick."""
-SLOW_S = 0.003
+SLOW_S = 0.005
 """A commit that took longer is slow, whatever others took."""
-KEEP_OFF = 50
+KEEP_OFF = 16
 """So many commits after a slow one are left to the thread."""
 _WEIGHT = 0.2
 _KEY = itemgetter(KEY)

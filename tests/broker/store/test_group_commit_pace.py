@@ -28,7 +28,7 @@ class Quick(Pace):
     def took(self, seconds: float) -> None:
         """See `Pace.took`."""
         del seconds
-        super().took(1.0 if self.slow else 0.0)
+        super().took(2 * SLOW_S if self.slow else 0.0)
 
 
 def watched(store: Store) -> list[bool]:
