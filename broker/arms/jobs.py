@@ -18,6 +18,16 @@ from schema.envelope import Author, Reply, Stage, Wait, Warned, When
 from schema.items import ITEMS, ConfigItem
 from schema.messages import Message
 
+
+class Kept(msgspec.Struct, eq=False):
+    """What is stored of a change: what was there before it, and its value; and of one slot these themselves."""
+
+    before: bytes | None
+    after: bytes | None
+    was: Message | None = None
+    wanted: Message | None = None
+
+
 UNTIMED = -1.0
 """Stands for a time that was not."""
 
@@ -70,8 +80,8 @@ class ChangeJob:
     """Of a change that leads back at the end of an override: the revision of that; 0 of all others."""
     expires: float = 0.0
     at_us: int = 0
-    kept: tuple[bytes | None, bytes | None] | None = None
-    """What this run stored of what was there before it, and of its value, when it was accepted."""
+    kept: Kept | None = None
+    """What this run stored of it when it was accepted."""
     since: float = 0.0
     """When this run accepted it, on the monotonic clock."""
     trace: str = ""

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -49,6 +49,12 @@ LOOKS = 500
 
 _BEHIND_S = {PRESENCE: -3600.0, EFFECTIVE: 1.0, FACTSHEET: 1.0}
 """How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
+
+
+@cache
+def with_effective(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of documents that changed, and of the effective limits where they follow from one of these."""
+    return names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE)
 
 
 class Agenda:
@@ -180,7 +186,7 @@ class Documents:
             if not self.touched:
                 self.on_touched()
             self.touched[arm] = None
-        for name in names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE):
+        for name in with_effective(names):
             if (arm, name) in waiting:
                 continue
             key, now = Key(arm, name), self._loop.time()

@@ -1,5 +1,7 @@
 """Bodies of events: what an event of a change says stands in the row of that, and is put together when it is read."""
 
+from typing import Any
+
 from broker.arms.jobs import ChangeJob
 from broker.record.principals import Principals
 from broker.store.rows import ChangeRow, EventParts, EventRow
@@ -102,13 +104,18 @@ _NUMBERS = _Numbers(
 
 def parts_of(event: Event, mode: int | None, job: ChangeJob) -> EventParts:
     """What the event of a change says beside what the row of that says."""
-    change = event.change
+    change, kept = event.change, job.kept
     if change is None:
         return EventParts(event.event, event.cause, event.stage, event.reason, mode)
-    before = None if change.before is None else pack(change.before)  # type: ignore[arg-type]  # of one slot: a message
-    after = None if change.after is None else pack(change.after)  # type: ignore[arg-type]  # likewise
-    return EventParts(
-        event.event, event.cause, event.stage, event.reason, mode,
-        True if job.kept is not None and before == job.kept[0] else before,
-        True if job.wanted is not None and after == pack(job.wanted) else after, slotted=True,
-    )  # fmt: skip
+    before: Any = change.before
+    after: Any = change.after
+    if kept is not None and before is not None and before is kept.was:
+        before = True
+    else:
+        before = None if before is None else pack(before)
+        before = True if kept is not None and before == kept.before else before
+    after = None if after is None else pack(after)
+    if job.wanted is not None:
+        wanted = kept.after if kept is not None and job.wanted is kept.wanted else pack(job.wanted)
+        after = True if after == wanted else after
+    return EventParts(event.event, event.cause, event.stage, event.reason, mode, before, after, slotted=True)

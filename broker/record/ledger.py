@@ -9,7 +9,7 @@ import msgspec
 from broker import logs
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, pack_values
-from broker.arms.jobs import ChangeJob
+from broker.arms.jobs import ChangeJob, Kept
 from broker.arms.stream import Stream
 from broker.clock import Clock
 from broker.counters import Counters
@@ -128,14 +128,14 @@ class Ledger:
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands; until it ends that stands for the slot and the arm, too."""
         before: bytes | None
-        verb, author = str(job.verb), job.author
+        verb, author, reported = str(job.verb), job.author, None
         if type(job) is BatchJob:
             verb, before = RESTORE if job.factory else BATCH, _before(session, job)
         else:
             reported = session.state.reported.get(job.slot)
             before = pack(reported) if reported is not None else None
         after = job.record if job.wanted is None else pack(job.wanted)
-        job.kept = before, after
+        job.kept = Kept(before, after, reported, job.wanted)
         self.store.batch.add_change(
             ChangeRow(
                 n=job.n,
@@ -175,7 +175,7 @@ class Ledger:
             reported = session.state.reported.get(job.slot)
             before = pack(reported) if reported is not None else None
             self.put_slot(session, job.slot)
-        job.kept = (before, job.record) if job.kept is None else (before, job.kept[1])
+        job.kept = Kept(before, job.record if job.kept is None else job.kept.after)
         self.store.batch.reopen_change(job.n, job.rev, before)
         self.update_change(job)
 
@@ -190,14 +190,15 @@ class Ledger:
 
     def update_change(self, job: ChangeJob, outcome: str = "", seq: int = 0, at_us: int = 0) -> None:
         """Store how far a change got, at its end with the time of that."""
-        after = job.record if job.wanted is None else pack(job.wanted)
+        kept, wanted = job.kept, job.wanted
+        as_kept = kept is not None and wanted is not None and wanted is kept.wanted
         self.store.batch.update_change(
             ChangeUpdate(
                 n=job.n,
                 state=job.state if job.state in _PLAIN else _stored(job),
                 epoch=job.epoch,
                 cmd_seq=job.cmd_seq,
-                after=True if job.kept is not None and after == job.kept[1] else after,
+                after=True if as_kept else _after(job),
                 outcome=outcome,
                 seq=seq,
                 settled_at_us=at_us or (self.clock.now_us() if job.state is State.SETTLED else 0),
@@ -333,6 +334,12 @@ def _before(session: ArmSession, job: BatchJob) -> bytes:
     """What the store keeps of what is reported now of the slots of a batch."""
     reported = session.state.reported
     return pack_values({step.slot: reported[step.slot] for step in job.steps if step.slot in reported})
+
+
+def _after(job: ChangeJob) -> bytes | bool | None:
+    """The value of a change as its row is told: True where that has it."""
+    after = job.record
+    return True if job.kept is not None and after == job.kept.after else after
 
 
 def _stored(job: ChangeJob) -> State:

@@ -1,7 +1,7 @@
 """How changes end: state, rows, event and reply in one transaction."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.batch_job import BatchJob, StepJob
@@ -339,9 +339,10 @@ def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
     """ROUNDED or CLAMPED, for a Set."""
     if job.verb is Verb.RESET or ending not in (Ending.ROUNDED, Ending.CLAMPED):
         return ()
-    return ending_warning(ending.value, job.item.field or job.item.key)
+    return ending_warning(ending, job.item.field or job.item.key)
 
 
+@lru_cache(maxsize=256)
 def ending_warning(ending: str, path: str) -> tuple[Warned, ...]:
     """The warning of a value at a path that is not quite what was asked."""
     if ending == Ending.ROUNDED:

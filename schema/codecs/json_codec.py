@@ -10,8 +10,8 @@ import msgspec
 from schema.codecs.envelope import read_envelope, tell_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
-from schema.codecs.parts import encoded_parts
-from schema.codecs.plain import from_plain, to_plain
+from schema.codecs.parts import Parts, is_exact
+from schema.codecs.plain import bare, from_plain, to_plain
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
 from schema.codecs.quick import JSON, is_countable_json, whole_reader
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
@@ -19,8 +19,6 @@ from schema.envelope import RequestEnvelope
 from schema.messages import Message
 
 _encode = msgspec.json.Encoder().encode
-JSON_PARTS = encoded_parts(_encode)
-"""Values as they stand in documents that are encoded as JSON."""
 _PADDING = b" \t\r\n\0"
 
 
@@ -88,6 +86,16 @@ def _find_id(payload: bytes) -> object:
 def pack(record: Message) -> bytes:
     """A record alone, as it is kept in the store."""
     return _encode(to_plain(record))
+
+
+def _part(value: Message, value_field: str) -> msgspec.Raw:
+    """A part of a document; a whole record as `pack` has it, where that tells all records apart."""
+    whole = not value_field and is_exact(type(value))
+    return msgspec.Raw(pack(value) if whole else _encode(bare(value, value_field)))
+
+
+JSON_PARTS = Parts(_part)
+"""Values as they stand in documents that are encoded as JSON."""
 
 
 @lru_cache(maxsize=8192)
