@@ -1,6 +1,7 @@
 """What the retained documents of an arm say of it."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,12 @@ _TOLD = dict(zip(State, State, strict=True)) | {State.RESUMED: State.UNKNOWN, St
 """States as the document tells them: to those who wait it makes no difference which run may have sent a command."""
 _STEPS_TELL = frozenset({State.ACCEPTED, State.WRITING})
 """States of a batch of which the step that it is at tells more."""
+
+
+@cache
+def with_effective(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of documents that changed, and of the effective limits where they follow from one of these."""
+    return names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE)
 
 
 def differs(session: ArmSession) -> list[str]:

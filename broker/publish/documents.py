@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -13,7 +13,7 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.comparison import FACTSHEET, Comparison, Key, digest
-from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build
+from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, NAMES, PRESENCE, Build, with_effective
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import shortener
 from broker.topics import Topics
@@ -33,10 +33,10 @@ PAUSE_MOST = 14
 """The longest pause after a slice, as a multiple of it: one for each reply or event that was given meanwhile."""
 YIELD_S, YIELDS = 0.001, 5
 """How often it is looked whether somebody still waits for a commit before documents are made, and how many times."""
-REST_S = 0.01
-"""How long a first change waits for others of the same moment."""
-LOADED = 32
-"""Publications waiting from which documents give way to replies and events."""
+REST_S = 0.05
+"""How long a first change waits for others, of this document and of other arms: those of a moment go together."""
+LOADED, FULL_S = 32, 0.01
+"""Publications waiting from which documents give way to replies and events, and for how long at least."""
 WARM_ARMS = 128
 """Of so many arms the limits are kept as they were made; of others they are made anew when asked for."""
 AGAIN_S = 1.0
@@ -49,12 +49,6 @@ LOOKS = 500
 
 _BEHIND_S = {PRESENCE: -3600.0, EFFECTIVE: 1.0, FACTSHEET: 1.0}
 """How much later than others a document of the same moment is sent: who is there comes first, the largest last."""
-
-
-@cache
-def with_effective(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of documents that changed, and of the effective limits where they follow from one of these."""
-    return names if LIMITING.isdisjoint(names) else (*names, EFFECTIVE)
 
 
 class Agenda:
@@ -299,6 +293,7 @@ class Documents:
             return
         self._yielded = 0
         self._forget_old(began)
+        self._outbox.gather()
         while self._outbox.backlog < LOADED and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)
             if key is None:
@@ -306,6 +301,8 @@ class Documents:
                     break
                 self._agenda.start(key)
             self._send(key, began)
+        self._outbox.pump()
+        self._outbox.flush()
         spent_s = self._loop.time() - began
         live, self._live = self._outbox.live - self._live, self._outbox.live
         self._slice_s = BESIDE_S if live else SLICE_S
@@ -318,7 +315,7 @@ class Documents:
         due = now if self._rest is not None else self._agenda.next_due()
         if due is not None:
             full = self._outbox.backlog >= LOADED
-            self._look_at(max(now + (max(pause_s, REST_S) if full else pause_s), due))
+            self._look_at(max(now + (max(pause_s, FULL_S) if full else pause_s), due))
 
     def _look_at(self, due: float) -> None:
         """Look for what is due at this time, if not earlier."""

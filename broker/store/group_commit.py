@@ -16,7 +16,7 @@ from broker.store.reader import read_keys
 from broker.store.rows import Damage, RequestRow
 from broker.store.statements import made_of
 from broker.store.way import Way
-from broker.store.writer import Writer
+from broker.store.writer import Done, Writer
 
 FEW = 4
 """Requests and ends of changes in a small batch, at most."""
@@ -77,7 +77,7 @@ class GroupCommit(PlanReader):
         self._committing: Batch | None = None
         self.way = Way(self._uncommitted, self.committed)
         """For what gives way to those who wait for a commit."""
-        self._commit: Future[None] | None = None
+        self._commit: Future[None] | Done | None = None
         self._scheduled = self._holding = False
         self._pace = Pace()
         self._depth = 0
@@ -250,12 +250,12 @@ class GroupCommit(PlanReader):
         if self._keys is not None:
             self._keys.add(map(_KEY, made.new.values()))
         self._committing, self.batch = batch, Batch()
-        done = self._writer.commit_here(batch) if here else None
-        self._commit = done if done is not None else self._writer.commit(batch)
+        done = self._commit = self._writer.commit_here(batch) if here else None
         if done is not None:
             self._ended(done)
         else:
-            self._commit.add_done_callback(self._tell_loop)
+            self._commit = commit = self._writer.commit(batch)
+            commit.add_done_callback(self._tell_loop)
 
     def _tell_loop(self, commit: "Future[None]") -> None:
         """Runs in the writer thread."""
@@ -263,7 +263,7 @@ class GroupCommit(PlanReader):
             with suppress(RuntimeError):  # the loop is closed: close() waits for the commit itself
                 self._loop.call_soon_threadsafe(self._ended, commit)
 
-    def _ended(self, commit: "Future[None]") -> None:
+    def _ended(self, commit: "Future[None] | Done") -> None:
         if commit is not self._commit or self._committing is None:
             return
         batch = self._committing

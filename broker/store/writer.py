@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from broker.store.anchor import Anchor
 from broker.store.batch import Batch
@@ -18,6 +18,19 @@ from broker.store.tables import AuditHead
 T = TypeVar("T")
 Keep = Callable[[Anchor], None]
 """Anchors a commit outside the file, before anybody is told of it."""
+
+
+class Done(NamedTuple):
+    """A commit that ended at once, and what it failed with."""
+
+    error: StoreError | None = None
+
+    def exception(self) -> StoreError | None:
+        """See `Future.exception`."""
+        return self.error
+
+
+DONE = Done()
 
 
 class Writer:
@@ -39,6 +52,7 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._error: StoreError | None = None
         self._last: Future[Any] | None = None
+        self._waits_ms = BUSY_MS
         self.spent_s = 0.0
         """What the last transaction took."""
 
@@ -61,29 +75,32 @@ class Writer:
         self._last = done = self._thread.submit(self._transact, partial(self._write, batch))
         return done
 
-    def commit_here(self, batch: Batch) -> Future[None] | None:
+    def commit_here(self, batch: Batch) -> Done | None:
         """As `commit`, on the calling thread; None when that would have to wait for other work, or for a lock."""
         if self._last is not None and not self._last.done():
             return None
         if self._error is None and not self._begin_at_once():
             return None
-        done: Future[None] = Future()
         try:
-            done.set_result(self._transact(partial(self._write, batch)))
+            self._transact(partial(self._write, batch))
         except StoreError as error:
-            done.set_exception(error)
-        return done
+            return Done(error)
+        return DONE
 
     def _begin_at_once(self) -> bool:
         """Begin a transaction unless somebody else has the lock of the file."""
         try:
-            self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
+            self._wait_for_locks(0)
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error:
             return False
-        finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
         return True
+
+    def _wait_for_locks(self, milliseconds: int) -> None:
+        """Wait so long at most for whoever has the lock of the file, from now on."""
+        if milliseconds != self._waits_ms:
+            self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}").fetchall()
+            self._waits_ms = milliseconds
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run a short piece of work in a transaction of its own; fails with a StoreError."""
@@ -96,6 +113,7 @@ class Writer:
         self._thread.shutdown(wait=True)
         try:
             if self._error is None:
+                self._wait_for_locks(BUSY_MS)
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as error:
             raise store_error(error) from error
@@ -137,6 +155,7 @@ class Writer:
         """One transaction; nothing of it happened when it fails."""
         try:
             if not self._connection.in_transaction:
+                self._wait_for_locks(BUSY_MS)
                 self._connection.execute("BEGIN IMMEDIATE")
             result = work()
             self._connection.execute("COMMIT")
