@@ -15,6 +15,7 @@ from handlers.state.arm_state import ArmState
 from handlers.state.provenance import NOBODY, PARTED, Setter, set_by
 from handlers.state.recipes import key_of
 from schema.arms import Activity, Authority, Description
+from schema.codecs.items_form import ToldItems
 from schema.codecs.json_codec import pack
 from schema.envelope import Author
 from schema.messages import Message
@@ -60,6 +61,8 @@ class ArmSession:
     """Attempts to reach the arm since it last answered."""
     told: tuple[str, ...] = ()
     """What does not fit between the sources of its limits, as far as it was logged."""
+    told_items: dict[str, ToldItems] = field(default_factory=dict)
+    """The items of its documents as they were told last, by the document; of arms that were told of lately."""
     heads: dict[str, int] = field(default_factory=dict)
     """Last seq of each event topic."""
     jobs: list[Job] = field(default_factory=list)

@@ -13,12 +13,13 @@ from handlers.fleet.facts import Seen
 from handlers.items.settling import agrees
 from handlers.methods.authority import hold_document
 from handlers.stack.effective import effective_document
-from schema.codecs.items_form import items_document
+from schema.arms import Slot
+from schema.codecs.items_form import ToldItems
 from schema.codecs.json_codec import JSON_PARTS
 from schema.codecs.plain import bare
 from schema.codecs.times import format_time
 from schema.items import slot_name, slot_path
-from schema.messages import KinematicLimits
+from schema.messages import KinematicLimits, Message
 
 PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE = "presence", "config", "mode", "reported", "effective"
 NAMES = (PRESENCE, CONFIG, MODE, REPORTED, EFFECTIVE)
@@ -50,6 +51,14 @@ def differs(session: ArmSession) -> list[str]:
     ]
 
 
+def _items(session: ArmSession, name: str, values: dict[Slot, Message]) -> dict[str, Any]:
+    """The items of a document, of which most are as they were in the last one."""
+    told = session.told_items.get(name)
+    if told is None:
+        told = session.told_items[name] = ToldItems(JSON_PARTS)
+    return told.of(values)
+
+
 def _config(session: ArmSession) -> dict[str, Any]:
     pending = []
     for job in session.unsettled():
@@ -66,7 +75,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
             entry["why"] = job.why
         pending.append(entry)
     state = session.state
-    items = items_document(state.desired, JSON_PARTS)
+    items = _items(session, CONFIG, state.desired)
     document: dict[str, Any] = {"items": items, "pending": pending, "differs": differs(session)}
     if state.applied is not None:
         document["recipe"] = recipe_document(state)
@@ -75,7 +84,7 @@ def _config(session: ArmSession) -> dict[str, Any]:
 
 def _reported(session: ArmSession) -> dict[str, Any]:
     state = session.state
-    document: dict[str, Any] = {"items": items_document(state.reported, JSON_PARTS)}
+    document: dict[str, Any] = {"items": _items(session, REPORTED, state.reported)}
     if state.description is not None and state.description.hard_source:
         document["hard_limits"] = JSON_PARTS[KinematicLimits](state.description.hard_limits, "")
     if (mode := state.reported.get(("control_mode", 0))) is not None:

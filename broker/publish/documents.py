@@ -13,7 +13,7 @@ import structlog
 from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.comparison import FACTSHEET, Comparison, Key, digest
-from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, NAMES, PRESENCE, Build, with_effective
+from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build, with_effective
 from broker.publish.outbox import Outbox, Publication
 from broker.publish.shortening import shortener
 from broker.topics import Topics
@@ -38,7 +38,7 @@ REST_S = 0.05
 LOADED, FULL_S = 32, 0.01
 """Publications waiting from which documents give way to replies and events, and for how long at least."""
 WARM_ARMS = 128
-"""Of so many arms the limits are kept as they were made; of others they are made anew when asked for."""
+"""Of so many arms the limits and items are kept as they were made; of others they are made anew when asked for."""
 AGAIN_S = 1.0
 """How long a comparison waits for arms that were not tried yet, and for what is to be sent, before it looks again."""
 UNMET_TRIES = 60
@@ -154,7 +154,7 @@ class Documents:
         self._factsheets: dict[str, int] = {}
         """What was said of each arm last: it is told of more often than it changes."""
         self._warm: dict[str, ArmSession] = {}
-        """The arms whose effective limits were made last, the oldest first."""
+        """The arms whose documents were made last, the oldest first."""
         self._comparison: Comparison | None = None
         self._rest: Iterator[tuple[ArmSession, str]] | None = None
         self._put_off: list[tuple[ArmSession, str]] = []
@@ -294,7 +294,7 @@ class Documents:
         self._yielded = 0
         self._forget_old(began)
         self._outbox.gather()
-        while self._outbox.backlog < LOADED and self._loop.time() - began <= self._slice_s:
+        while self._outbox.clear(LOADED) and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)
             if key is None:
                 if (key := self._next_of_rest()) is None:
@@ -314,7 +314,7 @@ class Documents:
             return
         due = now if self._rest is not None else self._agenda.next_due()
         if due is not None:
-            full = self._outbox.backlog >= LOADED
+            full = not self._outbox.clear(LOADED)
             self._look_at(max(now + (max(pause_s, FULL_S) if full else pause_s), due))
 
     def _look_at(self, due: float) -> None:
@@ -385,14 +385,15 @@ class Documents:
         document.update(self._builders[name](session))
         if name == CONFIG and state.overrides is not None:
             document["overrides"] = override_documents(state, now_us)
-        if name == EFFECTIVE:
+        if name == EFFECTIVE or name in LIMITING:
             self._keep_warm(session)
         return document
 
     def _keep_warm(self, session: ArmSession) -> None:
-        """Of arms whose limits were not told for long, what their limits were made of is dropped: 28 kB each."""
+        """Of arms that were not told of for long, what their documents were made of is dropped: 40 kB each."""
         self._warm.pop(session.arm, None)
         self._warm[session.arm] = session
         if len(self._warm) > WARM_ARMS:
             oldest = self._warm.pop(next(iter(self._warm)))
             oldest.state.limits = None
+            oldest.told_items.clear()

@@ -93,6 +93,10 @@ class Outbox:
         """Whether so many publications wait for the MQTT server, which is listened to: waiting makes them fewer."""
         return self.backlog >= most and not self._link.deaf
 
+    def clear(self, most: int) -> bool:
+        """Whether fewer publications wait than so many, and nobody has more that come first."""
+        return self.backlog < most and self.on_room is None
+
     def room(self, publication: Publication) -> int:
         """Bytes that its payload may have."""
         return self._link.max_packet - publication.overhead()

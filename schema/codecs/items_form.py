@@ -28,6 +28,12 @@ _PLACES = tuple(
     for item in VALUE_ITEMS
 )
 """Key and field of each item, and the names and slots of its modes."""
+_FIELDS = {
+    slot: field if modes else ""
+    for key, field, modes in _PLACES
+    for slot in ([slot for _, slot in modes] or [(key, 0)])
+}
+"""The field that a value of each slot is told by; empty: its message."""
 _BY_PATH: dict[str, tuple[Slot, ...]] = {slot_path(slot): (slot,) for slot in VALUE_SLOTS} | {
     key: slots_of(key) for key in _KEYS
 }
@@ -43,6 +49,32 @@ def items_document(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[st
         elif (value := values.get((key, 0))) is not None:
             document[key] = parts[type(value)](value, "")
     return document
+
+
+class ToldItems:
+    """As `items_document`, again and again: only the values that are other objects than the last time are made anew."""
+
+    __slots__ = ("_document", "_parts", "_values")
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._values: dict[Slot, Message] = {}
+        self._document: dict[str, Any] = {}
+
+    def of(self, values: dict[Slot, Message]) -> dict[str, Any]:
+        """The document of these values; it counts until the next one is asked for."""
+        last, parts = self._values, self._parts
+        if last.keys() != values.keys():
+            self._values, self._document = dict(values), items_document(values, parts)
+            return self._document
+        for slot, value in values.items():
+            if last[slot] is value:
+                continue
+            last[slot] = value
+            if (field := _FIELDS.get(slot)) is not None:
+                inner = self._document[slot[0]] if slot[1] else self._document
+                inner[slot_name(slot) or slot[0]] = parts[type(value)](value, field)
+        return self._document
 
 
 def given_items(values: dict[Slot, Message], parts: Parts = PLAIN) -> dict[str, Any]:

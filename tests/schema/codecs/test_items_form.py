@@ -8,9 +8,11 @@ import pytest
 
 from schema.arms import Slot
 from schema.codecs.items_form import (
+    MODE_ITEM,
     PATHS_MOST,
     VALUE_ITEMS,
     VALUE_SLOTS,
+    ToldItems,
     given_items,
     items_document,
     read_items,
@@ -18,12 +20,14 @@ from schema.codecs.items_form import (
     read_paths,
 )
 from schema.codecs.json_codec import JSON_PARTS
+from schema.codecs.parts import Parts
 from schema.codecs.plain import bare, to_plain
+from schema.enums import ControlMode
 from schema.errors import BrokerError
 from schema.intrinsic import JointLimits, RepeatedDouble
 from schema.items import CONFIG_ITEMS, ITEMS, slot_name, slot_path, slots
 from schema.joint_items import JointParameterMap, JointSafetyGains, JointSafetyMap
-from schema.messages import GravityVector, Message, PayloadInformation, TwistLinearSoftLimit
+from schema.messages import ControlModeInformation, GravityVector, Message, PayloadInformation, TwistLinearSoftLimit
 from tests.handlers.builders import speeds, values
 
 SPEEDS: Slot = ("joint_speed_soft_limits", 1)
@@ -65,6 +69,33 @@ def test_what_is_not_known_is_left_out() -> None:
     document = items_document(told)
     assert document[SPEEDS[0]] == {}
     assert "gravity_vector" not in document
+
+
+def test_what_is_told_again_and_again_is_made_anew_where_it_changed() -> None:
+    made: list[Message] = []
+
+    def make(value: Message, value_field: str) -> Any:
+        made.append(value)
+        return bare(value, value_field)
+
+    values_now, told = values(), ToldItems(Parts(make))
+    joint, gravity = ("joint_parameters", 0), ("gravity_vector", 0)
+    assert told.of(values_now) == items_document(values_now)
+    changes: list[dict[Slot, Message]] = [
+        {},
+        {SPEEDS: speeds(1.5, 2.5)},
+        {joint: JointParameterMap({"a.b": True}), gravity: GravityVector(1.0, 2.0, 3.0)},
+        {joint: JointParameterMap({"a.b": 1.0})},
+        {("control_mode", 0): ControlModeInformation(ControlMode(4))},
+    ]
+    for changed in changes:
+        values_now = values_now | changed
+        made.clear()
+        assert msgspec.json.encode(told.of(values_now)) == msgspec.json.encode(items_document(values_now))
+        assert {*map(id, made)} == {id(value) for slot, value in changed.items() if slot[0] != MODE_ITEM}
+    del values_now[gravity]
+    assert list(told.of(values_now)) == list(items_document(values_now))
+    assert told.of(values_now | {gravity: GravityVector()}) == items_document(values_now | {gravity: GravityVector()})
 
 
 def test_every_value_is_read_as_it_was_written() -> None:
