@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from broker.clock import Clock
+from broker.garbage import look_again
 from broker.link.mqtt_link import LinkError, LinkUnreachableError
 from broker.metrics.endpoint import Watch, listening
 from broker.presence.rivals import SecondServiceError
@@ -88,15 +89,18 @@ async def serve(
 
 
 async def _serve(reload: Reload, clock: Clock, stop: asyncio.Event, how: Start) -> int:
-    told = ""
+    told, cause, ran = "", None, False
     while not stop.is_set():
+        if ran:
+            cause = None  # it holds the run before
+            look_again()
         reload.serving = False
         reload.anew.clear()
         if how.wait:
             await Server(reload.settings.mqtt.url, how.supervisor).there(stop)
             if stop.is_set():
                 break
-        cause = await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
+        ran, cause = True, await _cause_of_end(run_once(reload.settings, clock, stop, how, reload))
         if cause is None:
             continue
         if str(cause) != told:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
@@ -128,11 +129,11 @@ class Topics:
         """Where events go, by arm and by what `schema.events.EVENT_TOPICS` says of their names."""
         self.replies = _Below(self._replies, "/")
         """What the topics of replies begin with where there is no Response Topic, by user and connection."""
-        self.requests = Remembered(self._parse_request, _LONGEST_TOPIC, _TOPICS_KEPT)
+        self.requests = Remembered(partial(_parsed_request, self._requests), _LONGEST_TOPIC, _TOPICS_KEPT)
         """The levels of request topics; None if their number, the user or the connection is bad."""
         self.parse_request = self.requests.__getitem__
         """The same as a function."""
-        self._reply_users = Remembered(self._reply_user, _LONGEST_TOPIC, _TOPICS_KEPT)
+        self._reply_users = Remembered(partial(_reply_user, self._replies), _LONGEST_TOPIC, _TOPICS_KEPT)
         self.request_filter = f"{self._base}/req/#"
         self.device_filters = tuple(f"{self._devices}+/{leaf}" for leaf in ("death", "birth", "ack", "report"))
 
@@ -148,28 +149,9 @@ class Topics:
         arm, _, below = rest.partition("/")
         return PublicTopic(family, arm, below) if family in {"evt", "state", "svc"} and arm else None
 
-    def _parse_request(self, topic: str) -> RequestTopic | None:
-        """An arm or method longer than any name is cut: it is kept and shown, and nothing is found under it."""
-        if not topic.startswith(self._requests):
-            return None
-        levels = topic[len(self._requests) :].split("/")
-        if len(levels) != _REQUEST_LEVELS or not is_name(levels[0]) or not is_name(levels[1]):
-            return None
-        user, conn, arm, method = levels
-        cut = max(len(arm), len(method)) >= LONGEST_SHOWN
-        return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN], cut)
-
     def is_reply_of(self, topic: str, user: str) -> bool:
         """Whether a Response Topic is exactly `res/<user>/<x>/<leaf>`."""
         return self._reply_users[topic] == user != ""
-
-    def _reply_user(self, topic: str) -> str:
-        """The user of a topic `res/<user>/<x>/<leaf>`; empty for every other."""
-        if not topic.startswith(self._replies):
-            return ""
-        user, *levels = topic[len(self._replies) :].split("/")
-        fits = len(levels) == len(("x", "leaf")) and is_name(levels[0]) and is_leaf(levels[1])
-        return user if fits else ""
 
     def reply(self, user: str, conn: str, leaf: str) -> str:
         """Where a reply goes without a Response Topic."""
@@ -211,6 +193,27 @@ class Topics:
     def service(self, instance: str) -> str:
         """Where the presence of a service instance is retained."""
         return f"{self._base}/svc/{instance}"
+
+
+def _parsed_request(base: str, topic: str) -> RequestTopic | None:
+    """An arm or method longer than any name is cut: it is kept and shown, and nothing is found under it."""
+    if not topic.startswith(base):
+        return None
+    levels = topic[len(base) :].split("/")
+    if len(levels) != _REQUEST_LEVELS or not is_name(levels[0]) or not is_name(levels[1]):
+        return None
+    user, conn, arm, method = levels
+    cut = max(len(arm), len(method)) >= LONGEST_SHOWN
+    return RequestTopic(user, conn, arm[:LONGEST_SHOWN], method[:LONGEST_SHOWN], cut)
+
+
+def _reply_user(base: str, topic: str) -> str:
+    """The user of a topic `res/<user>/<x>/<leaf>`; empty for every other."""
+    if not topic.startswith(base):
+        return ""
+    user, *levels = topic[len(base) :].split("/")
+    fits = len(levels) == len(("x", "leaf")) and is_name(levels[0]) and is_leaf(levels[1])
+    return user if fits else ""
 
 
 def user_of(topic: str, topics: Topics) -> str:

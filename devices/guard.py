@@ -290,7 +290,10 @@ def guard(name: str, arm: ArmAdapter) -> GuardedArm:
 
 async def _raised(error: BaseException) -> NoReturn:
     """A call that failed at once."""
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # the frame that it holds would hold it
 
 
 @types.coroutine

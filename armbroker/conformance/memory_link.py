@@ -332,6 +332,7 @@ class MemoryReader:
         """See `MqttLink`."""
         del will
         self.connected = False
+        self._callbacks.clear()
         self._inbox.put_nowait(None)
 
     def _put(self, topic: str, payload: bytes, *, retain: bool) -> None:

@@ -125,7 +125,7 @@ class ChangeJob:
     """Whether its last reply is published behind its event: both are marked as published with the reply."""
     replied: Stage | None = None
     """The stage of the reply already given to the first request."""
-    told: Callable[[Reply], None] | None = None
+    told: Callable[["ChangeJob", Reply], None] | None = None
     """Hears what would be answered, where no request of its own asks for it: a row of a plan."""
     waiters: list[Waiter] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)

@@ -123,6 +123,8 @@ class KeptLink(ABC, Generic[ConnectionT]):
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.end(will=will)
+        self._callbacks.clear()
+        self._lost_callbacks.clear()
         self._news.set()
 
     @abstractmethod

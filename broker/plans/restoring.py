@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 import structlog
@@ -81,7 +82,7 @@ class Restoring:
                 live.undoing.add(arm)
             elif live.plan.asked.all_or_nothing and job.state is State.ACCEPTED:
                 job.waits_turn, live.turns[arm] = True, job
-            job.told = lambda reply: self._work.heard(live, arm, job, reply)
+            job.told = partial(self._work.heard, live, arm)
 
     def go_on(self, sessions: dict[str, ArmSession], *, clean: bool, max_age_us: int) -> None:
         """Every change that is back was told of: plans go on, as far as they may."""

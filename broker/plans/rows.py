@@ -228,7 +228,7 @@ class RowWork:
         job.trace, job.received_s = trace, self._ledger.clock.monotonic()
         live.slots[row.arm] = job.places
         row = plan.change(row, state=RowState.WAITING, final=False, change_n=number, job_rev=0)
-        job.told = partial(self.heard, live, row.arm, job)
+        job.told = partial(self.heard, live, row.arm)
         if plan.asked.all_or_nothing and plan.under_way > plan.asked.parallel and job.method != REVERSE:
             job.waits_turn, live.turns[row.arm] = True, job
         self._settler.admit(session, job)

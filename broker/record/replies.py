@@ -210,7 +210,7 @@ class Replies:
     def deliver(self, session: ArmSession, job: ChangeJob, reply: Reply, *, settled: bool) -> None:
         """Store the latest outcome of a change and give it to everybody who waits for it."""
         if job.told is not None:
-            job.told(reply)
+            job.told(job, reply)
         waiters, job.waiters = job.waiters, []
         if job.replied is None and waiters:
             job.replied = reply.stage

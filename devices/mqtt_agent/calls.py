@@ -50,11 +50,15 @@ class Calls:
         finally:
             if self._pending.get(order.key) is mine:
                 del self._pending[order.key]
+            del mine, future  # what it raised holds this frame
         if ack.refusal is None:
             return ack
         if ack.refusal.sub_code == _OUT_OF_REACH:
             raise ArmAwayError(f"{self._name}: {ack.refusal}")
-        raise ack.refusal
+        try:
+            raise ack.refusal
+        finally:
+            del ack  # the frame that it holds would hold it
 
     def take(self, ack: Ack) -> None:
         """Bring an acknowledgement to whoever waits for it; one of another session, or a late one, is dropped."""

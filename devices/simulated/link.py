@@ -99,6 +99,7 @@ class SimulatedLink:
             return result
         finally:
             self._give_up(job)
+            del job  # what its answer raised holds this frame
 
     def drop(self) -> asyncio.Task[None] | None:
         """Cut the link and let the arm forget what is on its way; returns the work that is ending, if any."""
@@ -156,12 +157,7 @@ class SimulatedLink:
             prompt.cancel()
 
     def _carry_out(self, job: _Job) -> None:
-        result: Any = None
-        failure: Exception | None = None
-        try:
-            result = job.act()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the caller's
-            failure = error
+        result, failure = _outcome(job.act)
         if job.answer.done() or (job.changes and self.lose_answers):
             return
         if self.garble:
@@ -170,6 +166,14 @@ class SimulatedLink:
             job.answer.set_result(result)
         else:
             job.answer.set_exception(failure)
+
+
+def _outcome(act: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """What came of an act, or what it raised; the frames that that holds hold nothing of it."""
+    try:
+        return act(), None
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the caller's
+        return None, error
 
 
 def _barrier(known: asyncio.Event | None, *, there: bool) -> asyncio.Event | None:

@@ -84,6 +84,7 @@ class WorkerLink:
             raise ArmTimeoutError(f"{method}: the worker of {self._arm} gave no answer") from None
         finally:
             self._waiting.pop(number, None)
+            del answer  # what it raised holds this frame
 
     def restart(self, why: str) -> None:
         """End the process; another is started once it has ended."""

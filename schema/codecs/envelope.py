@@ -48,11 +48,12 @@ def valid_id(value: object) -> str:
     return text if ID.fullmatch(text) else ""
 
 
-def tell_id(refusal: BrokerError, value: object) -> None:
-    """Let a refusal name the id that its request has; what is no id is told as far as it is a text or a number."""
+def with_id(refusal: BrokerError, value: object) -> BrokerError:
+    """The refusal, naming the id that its request has; what is no id is told as far as it is a text or a number."""
     refusal.bare_id = valid_id(value)
     text = repr(value) if type(value) in (int, float) else value
     refusal.told_id = text[:ID_MOST] if type(text) is str else ""
+    return refusal
 
 
 def _read_id(value: object) -> str:
@@ -73,7 +74,10 @@ def check_id(value: str) -> str:
     if not ID.fullmatch(value):
         fault = FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
         fault.below("id")
-        raise fault
+        try:
+            raise fault
+        finally:
+            del fault  # the frame that it holds would hold it
     return value
 
 
@@ -239,9 +243,7 @@ def read_envelope(document: object, *, padded: bool = False) -> RequestEnvelope:
     try:
         values = _read_fields(document)
     except FaultError as fault:
-        refusal = fault.as_refusal()
-        tell_id(refusal, document.get("id"))
-        raise refusal from None
+        raise with_id(fault.as_refusal(), document.get("id")) from None
     return RequestEnvelope(**values, padded=padded)
 
 

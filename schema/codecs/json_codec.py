@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from schema.codecs.envelope import read_envelope, tell_id
+from schema.codecs.envelope import read_envelope, with_id
 from schema.codecs.faults import FaultError
 from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.parts import Parts, is_exact
@@ -123,9 +123,7 @@ class JsonCodec(PlainCodec):
         try:
             document = decode_json(document_bytes)
         except FaultError as fault:
-            refusal = fault.as_refusal()
-            tell_id(refusal, _find_id(document_bytes))
-            raise refusal from None
+            raise with_id(fault.as_refusal(), _find_id(document_bytes)) from None
         return read_envelope(document, padded=len(document_bytes) != len(payload))
 
     def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:

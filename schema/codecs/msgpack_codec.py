@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import msgpack
 import msgspec
 
-from schema.codecs.envelope import read_envelope, tell_id
+from schema.codecs.envelope import read_envelope, with_id
 from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
 from schema.codecs.parts import encoded_parts
@@ -92,9 +92,7 @@ class MsgpackCodec(PlainCodec):
         try:
             document = _decode(payload)
         except FaultError as fault:
-            refusal = fault.as_refusal()
-            tell_id(refusal, _find_id(payload))
-            raise refusal from None
+            raise with_id(fault.as_refusal(), _find_id(payload)) from None
         return read_envelope(document)
 
     def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:

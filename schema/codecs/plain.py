@@ -171,7 +171,10 @@ def _read_list(convert: Convert) -> Convert:
                 fault.below(f"[{index}]")
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return tuple(done)
 
     return read
@@ -192,7 +195,10 @@ def _read_map(key_kind: Kind, convert: Convert) -> Convert:
                 fault.below(step(key))
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return done
 
     return read
@@ -232,7 +238,10 @@ def _reader(cls: type[Message]) -> Convert:
                 fault.below(name)
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return cls(**values)
 
     return read

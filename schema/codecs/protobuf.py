@@ -156,7 +156,10 @@ def _read_list(convert: Convert) -> Convert:
                 fault.below(f"[{index}]")
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return tuple(done)
 
     return read
@@ -173,7 +176,10 @@ def _read_map(convert: Convert) -> Convert:
                 fault.below(step(str(key)))
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return done
 
     return read
@@ -206,7 +212,10 @@ def _reader(cls: type[Message], strict: bool) -> Convert:
                 fault.below(name)
                 first = fault if fault.shown_before(first) else first
         if first is not None:
-            raise first
+            try:
+                raise first
+            finally:
+                del first  # the frame that it holds would hold it
         return cls(**values)
 
     return read

@@ -14,7 +14,7 @@ from schema.codecs.envelope import (
     check_ttl,
     check_unit,
     check_valid_for,
-    tell_id,
+    with_id,
 )
 from schema.codecs.faults import FaultError, wrong_type
 from schema.codecs.json_codec import decode_json
@@ -71,9 +71,7 @@ class ProtobufCodec:
             bare_id = request.id
             refuse_unknown(request, payload)
         except FaultError as fault:
-            refusal = fault.as_refusal()
-            tell_id(refusal, bare_id)
-            raise refusal from None
+            raise with_id(fault.as_refusal(), bare_id) from None
         return _read_request(request)
 
     def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
@@ -193,9 +191,7 @@ def _read_request(request: wire.Request) -> RequestEnvelope:
     try:
         _check_fields(request)
     except FaultError as fault:
-        refusal = fault.as_refusal()
-        tell_id(refusal, request.id)
-        raise refusal from None
+        raise with_id(fault.as_refusal(), request.id) from None
     return RequestEnvelope(
         id=request.id,
         params=request.params or None,

@@ -1,6 +1,8 @@
 """How a run ends, and what the next one is told of it."""
 
 import asyncio
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -8,9 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import structlog
 
 from armbroker.cli.exits import Exit
-from broker.app import EXIT_CRASHED, EXIT_FAILED, EXIT_UNREACHABLE, run_once, serve
+from broker.app import EXIT_CRASHED, EXIT_FAILED, EXIT_OK, EXIT_UNREACHABLE, Start, run_once, serve
+from broker.arms.fleet_check import CheckedFleet
+from broker.arms.limit_files import LimitFiles
 from broker.clock import Clock
 from broker.link.mqtt_link import LinkUnreachableError
 from broker.service import Service
@@ -23,6 +28,7 @@ from tests.journey.client import Client
 from tests.journey.processes import online
 from tests.journey.running import settings_of
 from tests.mosquitto import Mosquitto, free_port
+from tests.notify_socket import NotifySocket
 
 
 @pytest.fixture
@@ -60,6 +66,28 @@ def fail() -> None:
 async def test_a_told_end_is_clean(settings: Settings) -> None:
     await run_until_online(settings, lambda stop: stop.set())
     assert is_clean(settings)
+
+
+async def test_before_another_run_begins_everything_is_looked_at_that_the_first_one_left(
+    settings: Settings, tmp_path: Path
+) -> None:
+    arms = [{"id": "r2", "was": "r1", "adapter": "simulated", "model": "gen3_7dof"}]
+    renamed = settings_of(settings.mqtt.url, settings.root, settings.data_dir, [], arm=arms)
+
+    def reread(now_us: int) -> CheckedFleet:
+        return CheckedFleet(renamed, LimitFiles(now_us))
+
+    with NotifySocket(tmp_path) as systemd, structlog.testing.capture_logs() as logs:
+        serving = asyncio.create_task(serve(settings, None, reread, Start(supervisor=Supervisor(systemd.address))))
+        await systemd.wait_for("READY")
+        os.kill(os.getpid(), signal.SIGHUP)
+        while [entry["event"] for entry in logs].count("started") < 2:
+            assert not serving.done()
+            await asyncio.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await serving == EXIT_OK
+    told = [entry["event"] for entry in logs if entry["event"] in ("started", "ended", "memory_looked_through")]
+    assert told == ["started", "ended", "memory_looked_through", "started", "ended"]
 
 
 async def test_a_failing_timer_ends_the_run_uncleanly(settings: Settings) -> None:

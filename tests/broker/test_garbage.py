@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.garbage import LOOK_S, MANY, ShortCollections
+from broker.garbage import GROWN, LOOK_S, MANY, MUCH, QUIET_S, SETTLED_S, Growth, ShortCollections, look_again
+from tests.devices.virtual_loop import VirtualLoop
 
 
 class Node:
@@ -89,3 +90,91 @@ async def test_what_gathers_while_as_much_is_freed_is_looked_at_before_it_is_muc
         gc.enable()
         short.end()
     assert len(kept) == 2 * MANY
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_what_was_in_use_is_looked_at_again_when_it_is_asked_for() -> None:
+    short = ShortCollections(long_s=-1.0)
+    short.begin()
+    try:
+        node = Node()
+        kept = weakref.ref(node)
+        gc.collect()  # and freezes
+        del node
+        gc.collect()
+        assert kept() is not None
+        assert look_again() > 0
+        assert kept() is None
+        assert not gc.get_objects(generation=2)
+    finally:
+        short.end()
+
+
+class Process:
+    """How much memory there is, and how much was made."""
+
+    def __init__(self) -> None:
+        self.used, self.made = 1_000, 0
+
+
+@pytest.mark.parametrize(
+    ("times", "quiet", "asks"),
+    [
+        (1.0, True, False),
+        (GROWN, True, False),
+        (GROWN + 0.1, True, True),
+        (MUCH, False, False),
+        (MUCH + 0.1, False, True),
+    ],
+)
+def test_memory_that_grew_is_looked_through_when_it_is_quiet_and_if_it_is_much_in_any_case(
+    times: float, quiet: bool, asks: bool
+) -> None:
+    process = Process()
+    growth = Growth(lambda: process.used, lambda: process.made)
+    process.used, process.made = int(process.used * times), 0 if quiet else 1
+    assert growth.asks() is asks
+
+
+def test_growth_counts_from_the_last_look_on() -> None:
+    process = Process()
+    growth = Growth(lambda: process.used, lambda: process.made)
+    process.used = 1_600
+    assert growth.asks()
+    assert not growth.asks()
+    process.used = 2_300
+    assert not growth.asks()
+    process.used = 2_500
+    assert growth.asks()
+
+
+def test_memory_and_what_is_made_are_those_of_this_process() -> None:
+    growth = Growth()
+    gc.collect(0)
+    assert not growth.asks()
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_memory_is_looked_through_while_work_goes_on() -> None:
+    process, gone = Process(), list[bool]()
+    short = ShortCollections(growth=lambda: Growth(lambda: process.used, lambda: process.made))
+
+    async def work() -> None:
+        node = Node()
+        lost = weakref.ref(node)
+        gc.freeze()
+        del node
+        process.used = 10_000  # a start, which is no growth
+        await asyncio.sleep(SETTLED_S + 2 * QUIET_S)
+        gone.append(lost() is None)
+        process.used *= 2
+        await asyncio.sleep(2 * QUIET_S)
+        gone.append(lost() is None)
+
+    short.begin()
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(short.around(work()))
+    finally:
+        short.end()
+    assert gone == [False, True]

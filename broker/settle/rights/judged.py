@@ -84,8 +84,11 @@ def judged_overrides(refuse: Refuse, state: ArmState, order: ExtendOrder | EndOr
         allowed.append(rev)
         needs += of_one
         seconds = second
-    if first is not None and not allowed:
-        raise first
+    try:
+        if first is not None and not allowed:
+            raise first
+    finally:
+        del first  # the frame that it holds would hold it
     revs = tuple(allowed)
     if isinstance(order, EndOrder):
         left = tuple(rev for rev in order.revs if rev not in allowed)
