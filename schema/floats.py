@@ -48,12 +48,14 @@ def _forms(count: int) -> tuple[str, Callable[..., bytes]]:
 
 
 def as_float32_list(values: tuple[float, ...]) -> tuple[float, ...]:
-    """`as_float32` of each of finite numbers: all together where they are positive and six digits tell them.
+    """`as_float32` of each of finite numbers: all together where they are positive, and whole or told by six digits.
 
     Raises:
         OverflowError: one does not fit a float32.
     """
-    if values and min(values) >= _SMALLEST_NORMAL and max(values) < _LARGE:
+    if values and min(values) >= _SMALLEST_NORMAL and (highest := max(values)) < _LARGE:
+        if highest < _EXACT_INTEGER and all(map(float.is_integer, values)):
+            return values
         text, pack = _forms(len(values))
         short = _numbers_of(text % values)
         if pack(*short) == pack(*values):

@@ -57,6 +57,7 @@ from schema.envelope import Reply, Stage
 from schema.errors import BrokerError, Retry
 
 log = structlog.get_logger()
+_CONTROL = Authority.CONTROL
 
 
 class Acceptor:
@@ -185,7 +186,7 @@ class Acceptor:
         if (session is None or self.closing) and self._was_for_group(arrival):
             return
         state = NOWHERE if session is None else session.state
-        if state.authority is not Authority.CONTROL and only_checked(arrival, session):
+        if state.authority is not _CONTROL and only_checked(arrival, session):
             arrival.checked_only, arrival.remembered = True, False
         expires_us = expiry_us(arrival, users, self._ledger.clock) if arrival.timed else 0
         rpc = method_of(arrival, session, self._sessions, self._settings)
@@ -215,8 +216,8 @@ class Acceptor:
         Raises:
             BrokerError: it may not, or there is no room.
         """
-        state, outcome = self._sessions[arrival.topic.arm].state, second.outcome
-        check_waiting(arrival, self._settings, self._users, state, outcome)
+        outcome = second.outcome
+        check_waiting(arrival, self._settings, self._users, self._sessions[arrival.topic.arm].state, outcome)
         if isinstance(outcome, CHANGES):
             check_age(arrival, outcome)
         self._fan_out.propose(arrival, second, self._request_row(arrival))
@@ -287,8 +288,7 @@ class Acceptor:
             return True
         session = self._sessions.get(row.arm)
         if session is not None and job is not None and (job.replied is None or not row.outcome):
-            waiter = Waiter(address, arrival.envelope.wait, warnings=warnings)
-            self._settler.wait(session, job, waiter)
+            self._settler.wait(session, job, Waiter(address, arrival.envelope.wait, warnings=warnings))
             return True
         if not row.outcome:
             text = f"{row.arm} did not answer before it was taken out, or what was kept of the change is damaged"
@@ -354,8 +354,8 @@ class Acceptor:
         if not isinstance(outcome, Answer):
             raise TypeError(type(outcome).__name__)
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
-        topic, address = arrival.topic, arrival.address(self._topics)
-        answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, tuple(arrival.warnings))
+        topic, address, warnings = arrival.topic, arrival.address(self._topics), tuple(arrival.warnings)
+        answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, warnings)
         self._ledger.after_commit(partial(self._replies.give, address, answer))
         self._note(arrival, decision=answer.stage.value)
 

@@ -126,6 +126,7 @@ def request_of(arrival: Arrival, settings: Settings) -> Request:
     )
 
 
+_WRITE = Access.WRITE
 GRANTED_MOST = 65_536
 """So many of what users may do are remembered; who names others is looked up again."""
 NOWHERE = ArmState(arm="", adapter="", methods=frozenset(), resolution_rad=0.0)
@@ -204,7 +205,7 @@ class Decision:
         state = NOWHERE if session is None else session.state
         if state.hold is not None:
             check_lock(rpc, session, request, self.users)
-        asked, writes = request.envelope, rpc.access is Access.WRITE
+        asked, writes = request.envelope, rpc.access is _WRITE
         only = checked_only or asked.dry_run
         if writes and not only and self._reserve.full:
             raise BrokerError("store_unavailable", "the disk of the store is full. Nothing was changed")

@@ -6,8 +6,10 @@ from broker.accept.arrival import Arrival, decode
 from broker.accept.decision import check_lock, check_policy, method_of, only_checked, request_of
 from broker.arms.arm_session import ArmSession
 from broker.settings import Settings, Users
+from handlers.items.verbs import surely_loosens
 from handlers.rpc.outcome import BatchProposal, Proposal
 from handlers.rpc_table import MAY_TIGHTEN, RPC_TABLE
+from schema.items import ITEMS
 
 
 class Foresight:
@@ -35,6 +37,9 @@ class Foresight:
             rpc = method_of(arrival, session, self._sessions, self._settings)
             if arrival.params_error is not None:
                 return False
+            item, params = ITEMS.get(rpc.item), arrival.params
+            if item is not None and isinstance(params, item.record) and surely_loosens(session.state, item, params):
+                return False  # most do, and so are decided once, in their turn
             request = request_of(arrival, self._settings)
             check_policy(rpc, session, request, self._users)
             check_lock(rpc, session, request, self._users)

@@ -250,8 +250,10 @@ class Turnstile:
             user, size, cost = topic.user, len(message.payload), 1.0
             if size >= COST_BYTES or topic.method in LIKELY:
                 cost = presumed_cost(topic.method, size)
-            arrival = Arrival(message, topic, at_us, PRESUMED[message.content_type], now_s=now_s)
-            arrival.ticket, arrival.cost, arrival.barred, arrival.size = ticket, cost, barred, size
+            arrival = Arrival(
+                message, topic, at_us, PRESUMED[message.content_type], size=size, now_s=now_s, ticket=ticket, cost=cost,
+                barred=barred,
+            )  # fmt: skip
             too_much = self._backlog.exceeds(user, now_s) or (cost > 1 and shares.weight(user) >= MOST)
             if not self._rates.admits(user, cost, now_s, too_much=too_much):
                 arrival.exempt = self._exempt(arrival)

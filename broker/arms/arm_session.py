@@ -20,6 +20,8 @@ from schema.codecs.json_codec import pack
 from schema.envelope import Author
 from schema.messages import Message
 
+_CONTROL, _NEW, _WRITING = Authority.CONTROL, Origin.NEW, State.WRITING
+
 
 class Found(NamedTuple):
     """What an arm told that is not the one that is known."""
@@ -153,9 +155,12 @@ class ArmSession:
         state, of_user, user = self.state, self.state.unsettled_of, job.author.user
         state.unsettled += 1
         of_user[user] = of_user[user] + 1 if user in of_user else 1
-        if type(job) is not ChangeJob and job.terms is not None and job.terms.recipe:
+        if type(job) is ChangeJob:
+            self.part_in(job)
+            return
+        if job.terms is not None and job.terms.recipe:
             state.recipes.await_end(key_of(job.terms.recipe))
-        for part in (job,) if type(job) is ChangeJob else job.parts:
+        for part in job.parts:
             self.part_in(part)
 
     def part_in(self, job: ChangeJob) -> None:
@@ -236,13 +241,13 @@ class ArmSession:
         if not self.jobs:
             return True
         last = self.jobs[-1]
-        return type(last) is ChangeJob and last.state is State.WRITING and self.adapter.prompt
+        return type(last) is ChangeJob and last.state is _WRITING and self.adapter.prompt
 
 
 def is_clear(session: ArmSession, job: ChangeJob) -> bool:
     """Whether nothing at all stands in the way of a new change to its arm; false: `Obstacles` tells what does."""
     state = session.state
-    at_leave = state.authority is Authority.CONTROL and state.hold is None and state.overrides is None
+    at_leave = state.authority is _CONTROL and state.hold is None and state.overrides is None
     there = state.online and state.ready and not state.distrust
     plain = job.terms is None and not job.expires and not job.back
-    return at_leave and there and plain and job.origin is Origin.NEW and job.reverts == session.reverts
+    return at_leave and there and plain and job.origin is _NEW and job.reverts == session.reverts

@@ -1,7 +1,6 @@
 """Changes of several slots in the queue of an arm, and what the store keeps of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -101,8 +100,7 @@ def unpack_values(blob: bytes | None) -> dict[Slot, Message]:
     return {} if blob is None else {slot: unpack(value, ITEMS[slot[0]].record) for slot, value in _decode_values(blob)}
 
 
-@dataclass(slots=True, eq=False)
-class StepJob(ChangeJob):
+class StepJob(ChangeJob, eq=False):
     """One slot of a batch: a change without a request, carried out in its turn."""
 
     error: BrokerError | None = None
@@ -125,15 +123,14 @@ class StepJob(ChangeJob):
         return step_direction(self.item, loosening=self.loosening, unchanged=self.unchanged)
 
 
-@dataclass(slots=True, eq=False)
-class BatchJob(ChangeJob):
+class BatchJob(ChangeJob, eq=False):
     """One accepted change of several slots: a step each, in the order in which they are written; one end of them all.
 
     RestoreFactory is one whose steps may be Resets, and go on beside one that fails; what they want is known in their
     turn.
     """
 
-    steps: list[StepJob] = field(default_factory=list)
+    steps: list[StepJob] = msgspec.field(default_factory=list)
     step: StepJob | None = None
     """The one under way."""
     reverse: bool = False
@@ -141,17 +138,17 @@ class BatchJob(ChangeJob):
     error: BrokerError | None = None
     """Why what was left of it was given up, and the cause of its event then."""
     cause: str = ""
-    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
+    left_out: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     """What of the request was refused and left out, by path."""
-    factory: bool = field(init=False)
-    """Whether it is a RestoreFactory."""
     failed: bool = False
     """Whether a slot did not become what was asked for, and nobody else had taken its place."""
     over: bool = False
     """Of an override: whether its end came before that of its change; what still takes effect is led back at once."""
 
-    def __post_init__(self) -> None:
-        self.factory = self.verb is Verb.RESET
+    @property
+    def factory(self) -> bool:
+        """Whether it is a RestoreFactory."""
+        return self.verb is Verb.RESET
 
     @property
     def open(self) -> list[StepJob]:

@@ -52,17 +52,14 @@ class Source(Protocol):
     """When it was read, in seconds of the loop's clock."""
 
 
-class Delivery:
+class Delivery(msgspec.Struct, eq=False):
     """What a message has to be acknowledged by; `answer` is the first byte of that, 0 where none is wanted."""
 
-    __slots__ = ("acked", "answer", "connection", "packet_id", "size")
-
-    def __init__(self, connection: Source, answer: int, packet_id: int, size: int) -> None:
-        self.connection = connection
-        self.answer = answer
-        self.packet_id = packet_id
-        self.size = size
-        self.acked = False
+    connection: Source
+    answer: int
+    packet_id: int
+    size: int
+    acked: bool = False
 
 
 class Connack(msgspec.Struct, frozen=True):
@@ -118,8 +115,7 @@ def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) ->
     while at < stop:
         number = data[at]
         kind = _KINDS.get(number)
-        at += 1
-        begin = at
+        begin = at = at + 1
         if kind == _TEXT:
             begin += 2
             at = begin + (data[at] << 8 | data[at + 1])
@@ -203,11 +199,11 @@ def read_publish(data: bytes, head: int, at: int, stop: int, connection: Source)
         return InboundMessage(topic, data[end:stop], retain, dup, "", "", b"", None, delivery, connection.read_s)
     found: dict[int, bytes] = {}
     read_properties(data, at, end, found)
-    expiry = found.get(EXPIRY)
-    response = found.get(RESPONSE_TOPIC)
+    expiry, response = found.get(EXPIRY), found.get(RESPONSE_TOPIC)
     return InboundMessage(
-        topic, data[end:stop], retain, dup, _lenient(found.get(CONTENT_TYPE)), _lenient(response),
-        found.get(CORRELATION, b""), None if expiry is None else int.from_bytes(expiry), delivery, connection.read_s,
+        topic, data[end:stop], retain, dup, found.get(CONTENT_TYPE, b"").decode(errors="replace"),
+        response.decode(errors="replace") if response else "", found.get(CORRELATION, b""),
+        None if expiry is None else int.from_bytes(expiry), delivery, connection.read_s,
         blank_response=response == b"", trace=traceparent(found[USER_PROPERTY]) if USER_PROPERTY in found else "",
     )  # fmt: skip
 

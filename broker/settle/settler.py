@@ -45,6 +45,7 @@ from schema.messages import Message
 
 log = structlog.get_logger()
 
+_STORED = Wait.STORED
 WAITERS_MOST = 64
 """Repeats of one request that may wait for its reply."""
 
@@ -161,7 +162,7 @@ class Settler:
         """The row of the request; the reply of `wait: stored`, or of a change that waits, goes with commit 1."""
         row.rev = job.rev or session.state.desired_rev.get(job.slot, 0)
         self.unsettled[job.request_n] = job
-        if waits is not None or waiter.wait is Wait.STORED:
+        if waits is not None or waiter.wait is _STORED:
             row = self._answer_stored(session, job, row, waiter, () if waits is None else waits.warnings)
         else:
             job.waiters = [waiter]

@@ -151,9 +151,10 @@ def added(
         key = request.key or key_of(user, conn, request.id)
         asked = (request.id, request.fingerprint, request.address, request.correlation, request.codec)
     if change is not None:
-        if request is not None and (change.user, change.conn, change.method) != (user, conn, method):
+        if request is None:
+            user, conn, method = change.user, change.conn, change.method
+        elif change.user != user or change.conn != conn or change.method != method:
             raise ValueError(f"change {n} is not of request {n}")
-        user, conn, method = change.user, change.conn, change.method
         rev, item, state, begun = change.rev, code_of(change.key), str(change.state), (change.epoch, change.cmd_seq)
         own_id = request is not None and change.request_id == f"{user}/{conn}/{request.id}"
         wanted = (

@@ -133,7 +133,7 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The parts of its value that it asks for itself; None: the whole."""
 
 
-class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ChangeRow(msgspec.Struct, frozen=True, gc=False):
     """One change, as it was accepted.
 
     `rev` 0 takes no revision (unchanged); every other one is unique to its arm, but that entries about administration
@@ -147,17 +147,17 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rev: int
     verb: str
     key: str
+    at_us: int
+    user: str
+    conn: str
     mode: int = 0
     before: bytes | None = None
     after: bytes | None = None
     state: str = State.ACCEPTED
     epoch: int = 0
     cmd_seq: int = 0
-    at_us: int
     expires_us: int = 0
     loosening: bool = False
-    user: str
-    conn: str
     proven: bool = False
     request_id: str = ""
     method: str = ""

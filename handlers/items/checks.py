@@ -40,7 +40,7 @@ _ANGLE_SLACK = 1e-3
 
 def _suspect(state: ArmState, path: str, values: Sequence[float], ceiling: float, unit: str) -> tuple[Warned, ...]:
     """Doubt values that are all so small that they look like radians."""
-    largest = max(values, default=0.0)
+    largest = max(values) if values else 0.0
     if not 0.0 < largest < ceiling:
         return ()
     degrees = number(round(math.degrees(largest), 1))
@@ -62,7 +62,8 @@ def _joint_list(
     if found := excesses(values, 0.0, bounds.high, quantity, state.resolution_rad):
         nearest = nearest_legal(values, 0.0, bounds.high)
         raise out_of_limits(state, path, found, quantity, nearest, bounds.sources)
-    return _suspect(state, path, values, _ceiling(quantity, bounds), quantity.unit)
+    ceiling = SUSPECT_SPEED if quantity is not JOINT_ACCELERATION else _radian_in_degrees(bounds)
+    return _suspect(state, path, values, ceiling, quantity.unit)
 
 
 def _scalar(
@@ -76,10 +77,8 @@ def _scalar(
     return _suspect(state, path, (value,), SUSPECT_SPEED, quantity.unit) if quantity.angular else ()
 
 
-def _ceiling(quantity: Quantity, bounds: OuterBounds) -> float:
-    """Below this many of a quantity's unit every value of a list looks like radians."""
-    if quantity is not JOINT_ACCELERATION:
-        return SUSPECT_SPEED
+def _radian_in_degrees(bounds: OuterBounds) -> float:
+    """Below this many deg/s² every acceleration of a list looks like radians."""
     return math.radians(max(filter(math.isfinite, bounds.high), default=0.0))
 
 

@@ -24,6 +24,7 @@ class Direction(enum.StrEnum):
     UNCHANGED = "unchanged"
 
 
+_UPPER, _INTERVAL = Order.UPPER, Order.INTERVAL
 LOWER_KEYS = frozenset({"min_position", "soft_lower_limit"})
 """Numbers of the ROS parameters that bound from below."""
 
@@ -70,9 +71,10 @@ def inside(values: dict[str, float], bounds: dict[str, float]) -> bool:
 
 def at_or_tighter(item: ConfigItem, message: Message, reference: Message) -> bool:
     """Whether every component of `message` is at or tighter than that of `reference`; never for unordered items."""
-    if item.order is Order.INTERVAL:
+    order = item.order
+    if order is _INTERVAL:
         return inside(ceilings_of(message), ceilings_of(reference))
-    if item.order is not Order.UPPER:
+    if order is not _UPPER:
         return False
     name = NUMBER_FIELDS[item.key]
     value, bound = getattr(message, name), getattr(reference, name)

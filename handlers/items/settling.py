@@ -5,6 +5,8 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import astuple
+
 from handlers.items.direction import at_or_tighter
 from handlers.state.arm_state import ArmState
 from limits.bounds import READ_BACK, RELATIVE, all_close
@@ -60,12 +62,10 @@ def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
         right = type(left)()
     if not isinstance(left, Message) or type(left) is not type(right):
         return False
-    for name in left.__struct_fields__:
-        one, other = getattr(left, name), getattr(right, name)
-        if one == other:
+    for name, mine, its in zip(left.__struct_fields__, astuple(left), astuple(right), strict=True):
+        if mine == its:
             continue
-        if type(one) is float and type(other) is float:
-            one, other = (one,), (other,)
+        one, other = ((mine,), (its,)) if type(mine) is float and type(its) is float else (mine, its)
         if type(one) is tuple and type(other) is tuple:
             resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
             if not all_close(one, other, resolution, tolerance.relative):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from handlers.items.config_items import CHECKS, kept_by_service
-from handlers.items.direction import at_or_tighter
+from handlers.items.direction import is_loosening
 from handlers.items.parts import put
 from handlers.items.room import check_room
 from handlers.items.sanity import MOVING, stopping_doubts, told
@@ -19,6 +19,8 @@ from schema.envelope import View, Warned
 from schema.errors import BrokerError
 from schema.items import ConfigItem
 from schema.messages import Message
+
+_SET = Verb.SET
 
 
 def offline_warnings(state: ArmState) -> tuple[Warned, ...]:
@@ -183,9 +185,14 @@ def propose(
     warnings = CHECKS[item.key](state, value)
     if item.key in MOVING and (doubts := stopping_doubts(state, slot, value)):
         warnings += told(state, doubts)
-    reported = state.reported.get(slot)
-    loosening = reported is None or not at_or_tighter(item, value, reported)
-    return Proposal(slot, Verb.SET, value, loosening, is_unchanged(state, slot, value), warnings, named)
+    loosening = is_loosening(item, value, state.reported.get(slot))
+    return Proposal(slot, _SET, value, loosening, is_unchanged(state, slot, value), warnings, named)
+
+
+def surely_loosens(state: ArmState, item: ConfigItem, value: Message) -> bool:
+    """Whether a Set of an item loosens if it is not refused; found without its checks."""
+    mode = int(value.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
+    return is_loosening(item, value, state.reported.get((item.key, mode)))
 
 
 def reset_item(item: ConfigItem, state: ArmState, request: Request) -> Proposal:

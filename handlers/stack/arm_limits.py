@@ -87,18 +87,16 @@ class Inputs(NamedTuple):
 
     def stand_in(self, state: ArmState) -> bool:
         """Whether the state holds the same objects."""
-        if self.description is not state.description or self.sources is not state.sources:
+        description, sources, application, application_unread, parameters, parameters_unread = self
+        if description is not state.description or sources is not state.sources:
             return False
-        reported, unread = state.reported, state.unread
-        if self.application is not reported.get(APPLICATION_SLOT):
+        read = state.reported.get
+        if application is not read(APPLICATION_SLOT) or parameters is not read(PARAMETERS_SLOT):
             return False
-        if self.parameters is not reported.get(PARAMETERS_SLOT):
-            return False
-        if not unread:
-            return self.application_unread is None and self.parameters_unread is None
-        return self.application_unread is unread.get(APPLICATION_SLOT) and self.parameters_unread is unread.get(
-            PARAMETERS_SLOT
-        )
+        if not state.unread:
+            return application_unread is None and parameters_unread is None
+        unread = state.unread.get
+        return application_unread is unread(APPLICATION_SLOT) and parameters_unread is unread(PARAMETERS_SLOT)
 
 
 class _Outer(NamedTuple):
@@ -173,9 +171,10 @@ class ArmLimits:
     def bounds(self, key: str) -> OuterBounds:
         """Bounds of an item of `MEASURED` by the outer layers: hard limits, files, application limits, site caps."""
         outer = self._outer()
-        if key not in outer.bounds:
-            outer.bounds[key] = _bounds(outer, MEASURED[key], description_of(self._state))
-        return outer.bounds[key]
+        known = outer.bounds.get(key)
+        if known is None:
+            known = outer.bounds[key] = _bounds(outer, MEASURED[key], description_of(self._state))
+        return known
 
     def outer(self, slot: Slot) -> tuple[float, ...]:
         """Upper bounds of a slot by the outer layers, in the unit of its item, one a component."""

@@ -30,7 +30,7 @@ _SPACED = re.compile(rb'"[ \t\r\n]+:').search
 _FIX_MAP, _FIX_MOST, _MAP_16 = 0x80, 0x0F, 0xDE
 _OPTIONS = [(name, *FIELDS[name]) for name in FIELDS if name not in ("id", "params")]
 _NO_OPTIONS = (UNSET,) * len(_OPTIONS)
-_VALUES = 2 + len(_OPTIONS)
+_is_id = ID.fullmatch
 
 
 def _msgpack_keys(document: bytes) -> int:
@@ -42,15 +42,16 @@ def _msgpack_keys(document: bytes) -> int:
     return document[1] << 8 | document[2]
 
 
-JSON = Form(lambda cls: msgspec.json.Decoder(cls).decode, methodcaller("count", b'":'), True, True)
-MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, False, False)
+def json_keys(payload: bytes) -> int:
+    """The keys of a JSON payload; UnusualError where they cannot be counted, or something follows its document."""
+    keys = payload.count(b'":')
+    if payload[-1:] != b"}" or b"\\" in payload or (payload.count(b":") != keys and _SPACED(payload) is not None):
+        raise UnusualError
+    return keys
 
 
-def is_countable_json(payload: bytes) -> bool:
-    """Whether the keys of a JSON payload can be counted, and nothing follows its document."""
-    if payload[-1:] != b"}" or b"\\" in payload:
-        return False
-    return payload.count(b":") == payload.count(b'":') or _SPACED(payload) is None
+JSON = Form(lambda cls: msgspec.json.Decoder(cls).decode, json_keys, methodcaller("count", b'":'), True, True)
+MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, _msgpack_keys, False, False)
 
 
 @cache
@@ -60,48 +61,50 @@ def whole_reader(cls: type[Message], form: Form) -> Whole:
     if read is None or built is None:
         return _nothing
     deep, (params_shape, build) = form.deep, built
-    shape = msgspec.defstruct(
-        "Request",
-        [
-            ("id", Any, UNSET),
-            ("params", (params_shape if deep else Raw) | UnsetType, UNSET),
-            *[(name, Any, UNSET) for name, _, _ in _OPTIONS],
-        ],
-        forbid_unknown_fields=True,
-    )
-    decode, keys = form.decoder(shape), form.keys
+    decode, keys_of, within = form.decoder(_shape(params_shape if deep else Raw)), form.keys, form.keys_within
 
     def whole(payload: bytes) -> tuple[RequestEnvelope, Message] | None:
         try:
             values = astuple(decode(payload))
-            left, params = keys(payload) - _VALUES + values.count(UNSET), values[1]
-            if deep and params is not UNSET:  # what is left are the keys of the params
-                return _envelope(values), build(astuple(params), left)
-            if left:
+            keys, bare_id, params, options = keys_of(payload), values[0], values[1], values[2:]
+            if bare_id is UNSET:
+                bare_id = ""
+            elif type(bare_id) is str and _is_id(bare_id):
+                keys -= 1
+            else:
                 return None
+            if options == _NO_OPTIONS:
+                envelope = RequestEnvelope(bare_id)
+            else:
+                envelope = _with_options(bare_id, options)
+                keys -= len(options) - options.count(UNSET)
             if params is UNSET:
-                return _envelope(values), cls()
+                return None if keys else (envelope, cls())
+            if deep:  # what is left are the keys of the params
+                return envelope, build(astuple(params), keys - 1)
+            if keys != 1:
+                return None
             document = bytes(params)
-            return _envelope(values), read(document, keys(document))
+            return envelope, read(document, within(document))
         except UNUSUAL:
             return None
 
     return whole
 
 
+def _shape(params: Any) -> type[msgspec.Struct]:
+    """What a request is decoded as; UNSET where something is not there."""
+    options = [(name, Any, UNSET) for name, _, _ in _OPTIONS]
+    fields = [("id", Any, UNSET), ("params", params | UnsetType, UNSET), *options]
+    return msgspec.defstruct("Request", fields, forbid_unknown_fields=True)
+
+
 def _nothing(_payload: bytes) -> None:
     """Reads no request."""
 
 
-def _envelope(values: tuple[Any, ...]) -> RequestEnvelope:
-    """The envelope of an id, params that are looked at elsewhere, and options; an unusual one raises."""
-    bare_id, options = values[0], values[2:]
-    if bare_id is UNSET:
-        bare_id = ""
-    elif type(bare_id) is not str or not ID.fullmatch(bare_id):
-        raise UnusualError
-    if options == _NO_OPTIONS:
-        return RequestEnvelope(bare_id)
+def _with_options(bare_id: str, options: tuple[Any, ...]) -> RequestEnvelope:
+    """The envelope of an id and options, without its params; an unusual one raises."""
     given = {
         field: read(value) for (_, field, read), value in zip(_OPTIONS, options, strict=True) if value is not UNSET
     }

@@ -38,12 +38,13 @@ UNUSUAL = (UnusualError, FaultError, msgspec.MsgspecError, UnicodeDecodeError, K
 class Form(msgspec.Struct, frozen=True, eq=False):
     """How documents are read.
 
-    `keys` counts the keys of a document, with `deep` those of the documents within it too. With `finite` every number
-    that is decoded is finite.
+    `keys` counts the keys of a whole payload, `keys_within` those of a document within one whose keys could be counted;
+    with `deep` both count those of the documents within it too. With `finite` every number that is decoded is finite.
     """
 
     decoder: Callable[[Any], Decode]
     keys: Callable[[bytes], int]
+    keys_within: Callable[[bytes], int]
     deep: bool
     finite: bool
 
@@ -145,7 +146,7 @@ def _plan(field: Field, form: Form) -> _Plan | None:
 
 def _map_reader(one: _Plan, form: Form) -> Read:
     """Reads the document of a map."""
-    decode, keys = form.decoder(dict[str, one.type]), form.keys  # type: ignore[name-defined]  # a type made here
+    decode, keys = form.decoder(dict[str, one.type]), form.keys_within  # type: ignore[name-defined]  # a type made here
     make, nested = one.make, one.nested
 
     def read(document: bytes, left: int) -> dict[str, Any]:
@@ -197,7 +198,9 @@ def builder_of(cls: type[Message], form: Form) -> tuple[type[msgspec.Struct], Bu
 
 def _record_builder(cls: type[Message], form: Form, rows: list[tuple[str, Any, bool]]) -> Build:
     """Makes a record field by field."""
-    keys, deep = form.keys, form.deep
+    if not any(nested for _, _, nested in rows):
+        return _flat_builder(cls, rows)
+    keys, deep = form.keys_within, form.deep
 
     def build(values: tuple[Any, ...], left: int) -> Message:
         given = {}
@@ -214,6 +217,26 @@ def _record_builder(cls: type[Message], form: Form, rows: list[tuple[str, Any, b
             else:
                 given[name] = value if make is None else make(value)
         if left:
+            raise UnusualError
+        return cls(**given)
+
+    return build
+
+
+def _flat_builder(cls: type[Message], rows: list[tuple[str, Any, bool]]) -> Build:
+    """Makes a record without records in it: at once where all its fields are there."""
+    names, makes = [name for name, _, _ in rows], [make for _, make, _ in rows]
+    count = len(names)
+
+    def build(values: tuple[Any, ...], left: int) -> Message:
+        if left == count and UNSET not in values:
+            return cls(*[value if make is None else make(value) for make, value in zip(makes, values, strict=True)])
+        given = {
+            name: value if make is None else make(value)
+            for name, make, value in zip(names, makes, values, strict=True)
+            if value is not UNSET
+        }
+        if left != len(given):
             raise UnusualError
         return cls(**given)
 

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as Generated
 
 from schema.codecs.envelope import ID
-from schema.codecs.quick import JSON, is_countable_json
+from schema.codecs.quick import JSON
 from schema.codecs.quick_fields import UNUSUAL, UnusualError, finite, finite32, finite32_list, finite_list, reader_of
 from schema.codecs.registry import MESSAGES
 from schema.envelope import RequestEnvelope
@@ -47,7 +47,7 @@ def _message(document: bytes, cls: type[Message]) -> Message:
         message: Message = _reader(cls)(_known(document, MESSAGES[cls]))
         return message
     read = reader_of(cls, JSON)
-    if read is None or not is_countable_json(document):
+    if read is None:
         raise UnusualError
     found: Message = read(document, JSON.keys(document))
     return found

@@ -18,7 +18,7 @@ from tests.virtual_plant import Plant, play
 SET = "SetTwistLinearSoftLimit"
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 280, 5, 0.5
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 272, 5, 0.5
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
@@ -81,6 +81,37 @@ def test_calls_of_a_set(tmp_path: Path, record_property: Callable[[str, object],
     assert loop.asked["create_future"] / SETS <= FUTURES
 
 
+OF_SEVERAL = 1.1
+"""Calls of a Set of a user with two connections, as a share of those of one with one: looked at, and decided once."""
+
+
+async def read_over(plant: Plant, connections: int, turn: int) -> None:
+    """Let 64 Sets that loosen come in one read, of one user over some connections."""
+    after, told = len(plant.link.published), plant.link.published
+    for number in range(SETS):
+        body = {"id": f"{turn}-{number}", "params": value(0.1 + 0.001 * (turn * SETS + number))}
+        topic = f"req/u/c{number % connections}/{ARMS[number % len(ARMS)]}/{SET}"
+        plant.link.deliver(topic, encode_request("json", SET, body))
+    await plant.link.take(lambda _: sum(each.topic[:3] in ("res", "evt") for each in told[after:]) == 2 * SETS)
+
+
+def test_what_loosens_is_decided_once_however_many_connections_its_user_has(tmp_path: Path) -> None:
+    alone, several = CallCounter(), CallCounter()
+
+    async def scenario(plant: Plant) -> None:
+        for turn, connections in enumerate((1, 2)):
+            await read_over(plant, connections, turn)
+        await plant.turn(10.0)
+        for turn, (connections, calls) in enumerate(((1, alone), (2, several)), 2):
+            calls.start()
+            await read_over(plant, connections, turn)
+            calls.stop()
+            await plant.turn(10.0)
+
+    play(tmp_path, scenario, arms=ARMS)
+    assert several.total / alone.total <= OF_SEVERAL, (several.total / SETS, alone.total / SETS)
+
+
 PAGES, PAGES_ALONE = 1.4, 15.0
 """Of the write-ahead log, at most: a Set among 64 on 32 arms, and one alone; both with its two commits and marks."""
 
@@ -129,7 +160,7 @@ async def read_of_lists(plant: Plant, codec: str, first: float, turn: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("codec", "first", "most"), [("json", 10.0, 357), ("msgpack", 20.0, 368), ("protobuf", 30.0, 377)]
+    ("codec", "first", "most"), [("json", 10.0, 346), ("msgpack", 20.0, 358), ("protobuf", 30.0, 367)]
 )
 def test_calls_of_a_set_of_seven_joints(
     tmp_path: Path, codec: str, first: float, most: float, record_property: Callable[[str, object], None]
@@ -217,7 +248,7 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 1_630
+BATCH_CALLS = 1_565
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from handlers.items.verbs import slot_of
+from handlers.items.verbs import slot_of, surely_loosens
 from handlers.rpc_table import RPC_TABLE
 from schema.arms import Verb
 from schema.enums import CartesianReferenceFrame, ControlMode
@@ -125,6 +125,17 @@ def test_the_direction_is_found_against_what_was_reported() -> None:
     assert propose(state, "SetTwistLinearSoftLimit", linear(0.4)).loosening
     assert not propose(state, "SetTwistLinearSoftLimit", linear(0.3)).loosening
     assert not propose(state, "SetTwistLinearSoftLimit", linear(0.2)).loosening
+
+
+@pytest.mark.parametrize("limit", [0.2, 0.3, 0.4])
+def test_that_a_set_loosens_is_known_before_it_is_checked(limit: float) -> None:
+    state, item = arm(), ITEMS["twist_linear_soft_limit"]
+    state.reported[TWIST] = linear(0.3)
+    loosening = propose(state, "SetTwistLinearSoftLimit", linear(limit)).loosening
+    assert surely_loosens(state, item, linear(limit)) is loosening
+    del state.reported[TWIST]
+    assert surely_loosens(state, item, linear(limit))
+    assert surely_loosens(state, ITEMS["gravity_vector"], GravityVector(0.0, 0.0, -9.81))
 
 
 MODES = {
