@@ -66,6 +66,20 @@ def is_legal(state: ArmState, slot: Slot, value: Message) -> bool:
     return True
 
 
+def legal_ranges(state: ArmState, slot: Slot, tighter: Message) -> Message:
+    """What is reported with those parts tightened that may be: a range whose ends would cross stays as it is."""
+    value = reported = state.reported[slot]
+    known, wanted = numbers_of(reported), numbers_of(tighter)
+    ranges: dict[str, dict[str, Part]] = {}
+    for name, number in wanted.items():
+        if number != known.get(name):
+            ranges.setdefault(name.replace("min_", "").replace("max_", ""), {})[name] = as_part(number)
+    for parts in ranges.values():
+        found = laid(state, value, parts)
+        value = found if is_legal(state, slot, found) else value
+    return value
+
+
 def _as_reported(state: ArmState, slot: Slot) -> ArmState:
     """An arm of which parts that are as they are reported are in nobody's way."""
     desired, reported = state.desired[slot], state.reported[slot]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from handlers.items.direction import at_or_tighter
 from handlers.items.parts import put
 from handlers.items.settling import same
-from handlers.overrides.nearest import is_legal, legal, tighter_of
+from handlers.overrides.nearest import is_legal, legal, legal_ranges, tighter_of
 from handlers.state.arm_state import ArmState
 from handlers.state.provenance import PARTED
 from schema.arms import Slot
@@ -46,7 +46,7 @@ def writes(state: ArmState, slot: Slot, aim: Message, given: Message) -> Writes:
             return Writes(at_once=aim)
         tighter = tighter_of(state, slot, aim, reported)
         if type(aim) in PARTED and not is_legal(state, slot, tighter):  # a range from above to below
-            tighter = reported
+            tighter = legal_ranges(state, slot, tighter)
         if not same(slot[0], tighter, reported, state.resolution_rad):
             return Writes(tighter, aim if untouched else None, overwritten=not untouched)
     return Writes(later=aim) if untouched else Writes(overwritten=True)

@@ -147,6 +147,15 @@ def test_ranges_that_do_not_meet_are_led_back_as_a_whole() -> None:
     assert due(state, LIMITS) == Writes(later=limits((0.1, 0.1), (-1.0, -0.5)))
 
 
+def test_beside_ranges_that_do_not_meet_what_tightens_goes_first() -> None:
+    state = reporting(LIMITS, limits((0.4, 0.4), (0.5, 1.0)))
+    state.overrides = owed_parts(
+        {FIRST: 0.4, SECOND: 0.4, LOWER: 0.5, UPPER: 1.0}, {FIRST: 0.2, SECOND: 0.3, LOWER: -1.0, UPPER: -0.5}
+    )
+    assert due(state, LIMITS) == Writes(limits((0.2, 0.3), (0.5, 1.0)), limits((0.2, 0.3), (-1.0, -0.5)))
+    assert goes_first(state, LIMITS)
+
+
 def test_a_part_that_was_not_there_goes_away_again() -> None:
     slot, name = ("joint_parameters", 0), "joint_limits.joint_1.max_velocity"
     other = JointParameterMap({"joint_limits.joint_2.max_jerk": 1.0})

@@ -16,6 +16,7 @@ LIMITS: Slot = ("joint_limits", 0)
 SAFETY: Slot = ("joint_safety", 0)
 PARAMETERS: Slot = ("joint_parameters", 0)
 CHANGED = "JOINT_LIMITS_CHANGED"
+RANGE_AND_SPEED = (("max_velocity", 0), ("min_position", 1), ("max_position", 1))
 NAME = "joint_limits.joint_{}.max_velocity"
 
 
@@ -378,5 +379,32 @@ def test_a_plan_gives_each_arm_an_override_of_its_parts_and_ends_them_together(t
         await plant.turn(1.0)
         assert overrides(plant) == []
         assert there(plant)[1][1] == 0.4
+
+    play(tmp_path, scenario)
+
+
+def lists(velocity: float, lower: float, upper: float) -> dict[str, Any]:
+    """Limits of all joints: the speed of joint 1, the range of joint 2, as much as there may be of the others."""
+    return {
+        "max_velocity": {"values": [velocity, *[0.5] * 6]},
+        "min_position": {"values": [-1.0, lower, *[-1.0] * 5]},
+        "max_position": {"values": [1.0, upper, *[1.0] * 5]},
+    }
+
+
+def test_what_tightens_beside_a_range_that_cannot_go_back_in_steps_does_not_wait_for_a_lock(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        assert (await plant.call("r1", "SetJointLimits", lists(0.3, -1.0, -0.5)))["ok"]
+        assert (await plant.call("r1", "SetJointLimits", lists(0.5, 0.5, 1.0), valid_for_ms=MINUTE))["ok"]
+        assert (await plant.call("r1", "HoldArm", {"reason": "work"}, user="bob"))["ok"]
+        await plant.turn(2 * MINUTE / 1_000)
+        read = (await plant.call("r1", "GetJointLimits"))["result"]
+        numbers = [read[name]["values"][joint] for name, joint in RANGE_AND_SPEED]
+        assert numbers == [0.3, 0.5, 1.0]
+        assert (await plant.call("r1", "ReleaseArm", user="bob"))["ok"]
+        await plant.turn(MINUTE / 1_000)
+        read = (await plant.call("r1", "GetJointLimits"))["result"]
+        assert [read[name]["values"][joint] for name, joint in RANGE_AND_SPEED] == [0.3, -1.0, -0.5]
+        assert is_clean(plant)
 
     play(tmp_path, scenario)
