@@ -576,3 +576,56 @@ def test_a_batch_that_waits_goes_on_over_a_restart(play: Callable[[Scenario], No
             assert event["cause"] == "applied"
 
     play(scenario)
+
+
+def counted_readings(plant: Plant) -> list[float]:
+    """When arm r1 is read whole from now on."""
+    readings: list[float] = []
+    adapter: Any = plant.session().adapter
+    read_all = adapter._arm.read_all
+
+    async def counted() -> Any:
+        readings.append(plant.loop.time())
+        return await read_all()
+
+    adapter._arm.read_all = counted
+    return readings
+
+
+def test_what_may_go_later_than_another_change_is_read_for_once_more(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "IDLE")
+            await wait_for_payload(plant)
+            gravity = {"x": 0.0, "y": 0.0, "z": -9.7}
+            assert (await plant.call("r1", "SetGravityVector", gravity, user="v", when="idle"))["stage"] == "stored"
+            assert (await plant.call("r1", "HoldArm", {"reason": "service"}, user="v"))["ok"]
+            readings = counted_readings(plant)
+            await plant.turn(10.0)
+            assert (len(readings), payload_of(plant)) == (1, 0)
+            assert len(entries(plant)) == 1
+            assert (await plant.call("r1", "ReleaseArm", {}, user="v"))["ok"]
+            await plant.turn(1.0)
+            assert (len(readings), payload_of(plant)) == (2, 1.2)
+
+    play(scenario)
+
+
+def test_a_reading_before_an_arm_is_idle_for_long_enough_lets_nothing_go(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "IDLE")
+            readings = counted_readings(plant)
+            await plant.turn(2 * HOUR_S)
+            apart_s = readings[-1] - readings[-2]
+            await plant.turn(readings[-1] + apart_s - 1.0 - plant.loop.time())
+            await wait_for_payload(plant)
+            before = len(readings)
+            while len(readings) == before:
+                await plant.turn(0.1)
+            await plant.turn(0.5)
+            assert payload_of(plant) == 0
+            await plant.turn(2.0)
+            assert payload_of(plant) == 1.2
+
+    play(scenario)
