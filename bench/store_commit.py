@@ -2,7 +2,7 @@
 
 Each change is what the service writes for one applied request: commit 1, commit 2, and the marks of what was published.
 In each commit a new group is accepted while the group before it is settled; marks go with every sixteenth, as those of
-50 ms do. Bytes are those of arms that are known already.
+50 ms do. Arms are known already, each with as many slots as one has; all in turns change one of them.
 The lower quartile is the figure on an idle machine without the checkpoints, which come every few commits.
 """
 
@@ -19,7 +19,7 @@ from broker.store.schema import connect, migrate
 from broker.store.store import Store
 from broker.store.writer import Writer
 
-ARMS = 500
+ARMS, SLOTS = 100, 24
 MARKED = 16
 VALUE = b"v" * 60
 REPLY = b"b" * 230
@@ -91,13 +91,23 @@ def _place(k: int) -> tuple[str, int]:
     return f"arm{k % ARMS}", k // ARMS + 1
 
 
-def _arm(batch: Batch, arm: str, rev: int) -> None:
+def _arm(batch: Batch, arm: str, rev: int, mode: int = 0) -> None:
     batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev, cmd_seq=rev, adopted=True, description=DESCRIPTION, heads=HEADS))
     batch.put_item(
         ItemRow(
-            arm=arm, key="gravity_vector", desired=VALUE, desired_rev=rev, last_rev=rev, reported=VALUE, set_by=SET_BY
+            arm=arm, key="gravity_vector", mode=mode, desired=VALUE, desired_rev=rev, last_rev=rev, reported=VALUE,
+            set_by=SET_BY,
         )
     )  # fmt: skip
+
+
+def meet(writer: Writer) -> None:
+    """All arms are met, with their slots."""
+    batch = Batch()
+    for at in range(ARMS):
+        for mode in range(SLOTS):
+            _arm(batch, f"arm{at}", 0, mode)
+    writer.commit(batch).result()
 
 
 def run(writer: Writer, first: int, count: int, size: int) -> list[tuple[float, float]]:
@@ -133,6 +143,7 @@ def main() -> None:
         connection = connect(path)
         migrate(connection, path)
         writer = Writer(connection, own_anchor(connection))
+        meet(writer)
         first = 1
         for size, count in ((1, 2_000), (8, 8_000), (32, 16_000), (128, 16_000)):
             making, storing = zip(*run(writer, first, count, size), strict=True)
@@ -155,8 +166,8 @@ def written(directory: Path, size: int, count: int) -> float:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
     writer = Writer(connection, own_anchor(connection))
-    writer.begin({f"arm{at}": DESCRIPTION for at in range(ARMS)}, ())
     log = path.with_name(f"{path.name}-wal")
+    meet(writer)
     run(writer, 1, ARMS, 64)
     before = log.stat().st_size
     run(writer, ARMS + 1, count, size)

@@ -9,8 +9,18 @@ from typing import NamedTuple
 from broker.record.event_bodies import EventBodies
 from broker.record.principals import Principals
 from broker.store import job
+from broker.store.late import put_back
 from broker.store.rows import ChangeRow, EventRow, PastChange, RequestRow
 from schema.codecs import CODECS
+
+
+def as_started(path: Path) -> sqlite3.Connection:
+    """A copy of a store that may be served, as a start would find it: with the rows that are late."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as served:
+        served.backup(copy)
+    put_back(copy)
+    return copy
 
 
 class Stored(NamedTuple):

@@ -13,6 +13,7 @@ from broker.store.anchor import FILE as ANCHOR
 from broker.store.anchor import Anchor, AnchorFile, read_anchor
 from broker.store.errors import BackupError, HistoryLostError, StoreError, store_error
 from broker.store.history import own_anchor
+from broker.store.late import put_back
 from broker.store.lock import DirectoryLock
 from broker.store.restored import go_on_from_here
 from broker.store.schema import connect, connect_reader, migrate, sync_directory
@@ -124,6 +125,7 @@ def restore(target: Path, directory: Path, now_us: int) -> Restored:
         generation, highest = _highest_epoch(directory)
         with closing(connect(draft)) as connection:
             migrate(connection, draft)
+            put_back(connection)
             epoch = go_on_from_here(
                 connection, highest, now_us, decision="restored", made_at=backup.made_at, commits=backup.commits
             )

@@ -1,6 +1,6 @@
 """What one transaction will hold, gathered on the event loop."""
 
-from collections.abc import Callable, Hashable, Sized
+from collections.abc import Callable, Hashable, Mapping, Sized
 from operator import attrgetter
 from typing import Any
 
@@ -27,6 +27,33 @@ RequestKey = tuple[str, str, str]
 SlotKey = tuple[str, str, int]
 """Arm, item and mode."""
 _AT_US, _SETTLED_AT_US = attrgetter("at_us"), attrgetter("settled_at_us")
+
+
+MOST_LATE, MOST_LATE_SLOTS = 4096, 512
+"""So many rows of arms and slots are late at most, each as often as it was written; and so many slots: each may lie in
+a page of its own."""
+
+
+class Late:
+    """The rows of arms and slots that are committed, but not written in their own tables yet."""
+
+    __slots__ = ("arms", "count", "items")
+
+    def __init__(self) -> None:
+        self.arms: dict[str, ArmRow] = {}
+        self.items: dict[SlotKey, ItemRow] = {}
+        self.count = 0
+
+    def takes(self, arms: Sized, items: Sized) -> bool:
+        """Whether these may be late, too."""
+        slots = len(items)
+        return self.count + len(arms) + slots <= MOST_LATE and len(self.items) + slots <= MOST_LATE_SLOTS
+
+    def add(self, arms: Mapping[str, ArmRow], items: Mapping[SlotKey, ItemRow]) -> None:
+        """These are the last ones now; adding them again changes nothing but the count."""
+        self.arms.update(arms)
+        self.items.update(items)
+        self.count += len(arms) + len(items)
 
 
 class Journal:

@@ -25,6 +25,8 @@ _STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, GROUND, OVERRIDE)
 """What of it may be dropped where an arm was met under its new name and nothing else happened."""
 OF_ARM = (*_STATE, HANDLE, PLAN_ARM)
 """What goes over, and the jobs. A repeat of a request is known by its user and id, whatever its arm is called."""
+_CHANGED = "SELECT 1 FROM job WHERE arm = ?1 AND (rev > 1 OR seq > 0) LIMIT 1"
+"""Finds whether anything was changed under a name: in use, the row of the arm may be late."""
 _NONE = 0
 """The hash of a row that is to agree with nothing, under neither name."""
 
@@ -77,7 +79,8 @@ def _was_only_met(connection: sqlite3.Connection, new: str, old: str) -> bool:
     if not all(rows):
         return False
     (((serial, rev, seq),), ((before, _, _),)) = rows
-    return bool(serial and serial == before and rev <= 1 and seq == 0)
+    met = bool(serial and serial == before and rev <= 1 and seq == 0)
+    return met and connection.execute(_CHANGED, (new,)).fetchone() is None
 
 
 def rename_arms(

@@ -158,8 +158,14 @@ _VERSION_5 = (
     *(f"ALTER TABLE change DROP COLUMN {column}" for column in ("starts", "row_hash", "state_hash")),
 )
 
+# Rows of arms and slots that are not written in their own tables yet, in the order of commits.
+_VERSION_8 = (
+    "CREATE TABLE late (arm TEXT NOT NULL, slot TEXT NOT NULL, row BLOB NOT NULL, hash INTEGER NOT NULL) STRICT",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION, FLEET_MIGRATION,
+    _VERSION_8,
 )  # fmt: skip
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 

@@ -16,7 +16,7 @@ from broker.store.rows import Damage
 from broker.store.schema import connect_reader
 from broker.store.seals import Seal, Values, agrees, each_row, meant, selected
 from broker.store.structure import check_structure, check_tables, mend_indexes
-from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, ITEM, OVERRIDE, PUBLISHED, SEALS
+from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, ITEM, LATE, OVERRIDE, PUBLISHED, SEALS
 
 log = structlog.get_logger()
 
@@ -64,6 +64,7 @@ def check_at_start(connection: sqlite3.Connection, path: Path, whole_bytes: int 
         for name in mend_indexes(connection, indexes, damaged):
             log.warning("index_mended", index=name)
     else:
+        check_structure(connection, LATE.table)
         (newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
         _survey(connection, (newest - NEWEST, newest), found)
     audit = check_audit(connection, 0 if found.whole else max(0, head - NEWEST), head)

@@ -15,7 +15,7 @@ import msgspec
 from broker.life import State
 from broker.store import job, tables
 from broker.store.audit import counts, read_head
-from broker.store.batch import Batch
+from broker.store.batch import Batch, Late
 from broker.store.digest import audit_chain, digest
 from broker.store.rows import RequestRow, RequestUpdate
 from broker.store.seals import Statement, Values, all_rows
@@ -51,6 +51,8 @@ class Made(NamedTuple):
     progress: list[Values]
     answers: list[Values]
     """Of END, PROGRESSED and ANSWERED."""
+    late: list[Values]
+    """Of LATES: what becomes of arms and slots."""
     others: list[tuple[Statement, list[Values]]]
     before: tables.AuditHead
     head: tables.AuditHead
@@ -73,7 +75,8 @@ class BatchWriter:
         self.descriptions: dict[str, bytes] = {}
         self._open: dict[int, None] | None = None
         """The changes under way in the order of their numbers; None: not known."""
-        self._earlier = (self.head, self.commits, self.newest)
+        self._late = Late()
+        self._earlier = (self.head, self.commits, self.newest, self._late)
         self._replaced: dict[str, bytes | None] = {}
 
     def begin(self, descriptions: Mapping[str, bytes], under_way: Iterable[int]) -> None:
@@ -81,9 +84,13 @@ class BatchWriter:
         self.descriptions.update(descriptions)
         self._open = dict.fromkeys(sorted(under_way))
 
+    def mark(self) -> None:
+        """A transaction begins."""
+        self._earlier, self._replaced = (self.head, self.commits, self.newest, self._late), {}
+
     def take_back(self) -> None:
-        """Forget the batch that was written last: its transaction was rolled back."""
-        self.head, self.commits, self.newest = self._earlier
+        """Forget what was written since the last mark: its transaction was rolled back."""
+        self.head, self.commits, self.newest, self._late = self._earlier
         for arm, description in self._replaced.items():
             if description is None:
                 self.descriptions.pop(arm, None)
@@ -93,7 +100,6 @@ class BatchWriter:
 
     def write(self, batch: Batch) -> None:
         """Execute the batch inside the open transaction, and count it; after an error call `take_back`."""
-        self._begin()
         made: Made = batch.made
         if made is None or made.before != self.head:
             made = made_of(batch, self.head)
@@ -114,12 +120,18 @@ class BatchWriter:
 
     def count(self) -> None:
         """Count a transaction that others filled."""
-        self._begin()
         self.commits += 1
         self._connection.execute(COUNT, (self.commits, 0))
 
-    def _begin(self) -> None:
-        self._earlier, self._replaced = (self.head, self.commits, self.newest), {}
+    def is_brief(self, batch: Batch) -> bool:
+        """Whether a batch writes nothing that is late."""
+        return not self._late.count or self._may_be_late(batch)
+
+    def write_late(self) -> None:
+        """Write all that is late, in a transaction that is counted."""
+        for statement, rows in self._all_late():
+            if rows:
+                self._execute(statement, rows)
 
     def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
         done, count = 0, len(rows)
@@ -131,6 +143,7 @@ class BatchWriter:
 
     def _statements(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, Sequence[Values]]]:
         return (
+            *self._of_arms(batch, made),
             (job.ADD, list(made.new.values())),
             (job.REOPEN, self._reopened(batch) if batch.reopened else ()),
             (job.END, made.ends),
@@ -141,6 +154,23 @@ class BatchWriter:
             *made.others,
             (tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]),
         )
+
+    def _of_arms(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, list[Values]]]:
+        """Late rows, or where these become too many, or an arm is new, the rows themselves of all that is late."""
+        if not made.late:
+            return ()
+        may_be = self._may_be_late(batch)
+        self._late.add(batch.arms, batch.items)
+        return ((tables.LATES.put, made.late),) if may_be else self._all_late()
+
+    def _may_be_late(self, batch: Batch) -> bool:
+        arms, items = batch.arms, batch.items
+        known = self.descriptions.keys()
+        return self._late.takes(arms, items) and arms.keys() <= known and {arm for arm, _, _ in items} <= known
+
+    def _all_late(self) -> Iterable[tuple[Statement, list[Values]]]:
+        late, self._late = self._late, Late()
+        return of_late(late)
 
     def _reopened(self, batch: Batch) -> list[Values]:
         """A damaged row stays as it is."""
@@ -183,6 +213,12 @@ class BatchWriter:
         return (*values, bytearray(prev), bytearray(b"\n".join(entries)), bytearray(self.head.hash), digest(values))
 
 
+def of_late(late: Late) -> list[tuple[Statement, list[Values]]]:
+    """What writes all that is late in its own tables."""
+    arms, items = list(map(tables.ARMS.make, late.arms.values())), list(map(tables.ITEMS.make, late.items.values()))
+    return [(tables.ARMS.put, arms), (tables.ITEMS.put, items), (tables.DROP_LATE, [()])]
+
+
 def made_of(batch: Batch, head: tables.AuditHead) -> Made:
     """The rows of a batch that follows this entry of the audit; nothing may be put into it any more.
 
@@ -191,8 +227,6 @@ def made_of(batch: Batch, head: tables.AuditHead) -> Made:
     """
     new = _new_jobs(batch)
     kinds: list[tuple[tables.Table, Collection[Any]]] = [
-        (tables.ARMS, batch.arms.values()),
-        (tables.ITEMS, batch.items.values()),
         (tables.FIRSTS, batch.firsts.values()),
         (tables.PUBLISHED_SEQS, batch.published_seqs.items()),
         (tables.HANDLES, batch.handles.values()),
@@ -206,7 +240,8 @@ def made_of(batch: Batch, head: tables.AuditHead) -> Made:
     if batch.grounds or batch.overrides:
         others += _of_overrides(batch)
     after = tables.AuditHead(*audit_chain(*head, batch.audits))
-    return Made(new, next(reversed(new), 0), batch.latest_us(), *_updates(batch, new), others, head, after)
+    late = [*map(tables.LATES.make, batch.arms.values()), *map(tables.LATES.make, batch.items.values())]
+    return Made(new, next(reversed(new), 0), batch.latest_us(), *_updates(batch, new), late, others, head, after)
 
 
 def _new_jobs(batch: Batch) -> dict[int, Values]:

@@ -15,6 +15,7 @@ from broker.store.copies import remove_old
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
 from broker.store.history import Lost, check_history, kept_anchor, own_anchor
+from broker.store.late import put_back
 from broker.store.load import load
 from broker.store.lock import DirectoryLock
 from broker.store.old_plans import forget_plans
@@ -92,7 +93,7 @@ class Store(GroupCommit):
             migrate(connection, path)
             shrinkable(connection, path)
             surveyed = check_at_start(connection, path, whole_bytes)
-            surveyed.damages.extend(mend_service(connection, kept_anchor(directory)))
+            surveyed.damages.extend([*put_back(connection), *mend_service(connection, kept_anchor(directory))])
             _write_probe(connection, directory, reserve.size)
             _follow_people(connection, lost, renames, now(), surveyed)
             own = own_anchor(connection)
@@ -203,7 +204,7 @@ class Store(GroupCommit):
         self._drain()
         self._stop()
         if self._error is None and clean:
-            self._writer.run(partial(_mark_clean, self._now())).result()
+            self._writer.end(partial(_mark_clean, self._now())).result()
         super().close()
         try:
             self._writer.close()

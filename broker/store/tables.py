@@ -67,6 +67,30 @@ def _pair(values: Values) -> Values:
     return (first, bytearray(second) if isinstance(second, bytes) else second, digest(values))
 
 
+def _of_late(of_arm: tuple[str, ...], of_slot: tuple[str, ...]) -> Table:
+    """Rows are those of arms and slots, of these columns: `read_late`."""
+    columns = ("arm", "slot", "row")
+    arm_values, slot_values = attrgetter(*of_arm), attrgetter(*of_slot)
+    encode = msgspec.msgpack.Encoder().encode
+
+    def make(row: ArmRow | ItemRow) -> Values:
+        if type(row) is ItemRow:
+            slot, values = f"{row.key}/{row.mode}", encode(slot_values(row))
+        else:
+            slot, values = "", encode(arm_values(row))
+        return (row.arm, slot, bytearray(values), digest((row.arm, slot, values)))
+
+    return Table(Seal("late", columns, ("slot",), "arm"), insert("late", (*columns, "hash")), make)
+
+
+def read_late(slot: str, row: bytes) -> ArmRow | ItemRow:
+    """What a row of LATES was made of; fields that were appended since have their defaults."""
+    values = msgspec.msgpack.decode(row)
+    if slot:
+        return ItemRow(**dict(zip(ITEM.columns, values, strict=False)))
+    return ArmRow(**dict(zip(ARM.columns, values, strict=False)))
+
+
 ARMS = _of_struct("arm", ArmRow, (), without=("published_seq", "description"))
 DESCRIPTIONS = _of_pair("description", ("arm", "description"), (), arm="arm")
 PUBLISHED_SEQS = _of_pair("published", ("arm", "seq"), (), arm="arm")
@@ -80,18 +104,20 @@ GROUNDS = _of_struct("ground", GroundRow, ("key", "mode"))
 OVERRIDES = _of_struct("override", OverrideRow, ("rev",))
 PLANS = _of_struct("plan", PlanRow, ("n",), arm="")
 PLAN_ARMS = _of_struct("plan_row", PlanArmRow, ("plan_n",))
+LATES = _of_late(ARMS.seal.columns, ITEMS.seal.columns)
 TABLES = (
     ARMS, DESCRIPTIONS, PUBLISHED_SEQS, ITEMS, FIRSTS, HANDLES, PRINCIPALS, METAS, GROUNDS, OVERRIDES, PLANS, PLAN_ARMS,
-    RECIPES,
+    RECIPES, LATES,
 )  # fmt: skip
 BY_NAME = {table.seal.table: table for table in TABLES}
 DROP_RECIPE = Statement("DELETE FROM recipe WHERE (name, version) IN (VALUES ", "(?, ?)", ")")
 DROP_HANDLE = Statement("DELETE FROM handle WHERE identifier IN (", "?", ")")
 DROP_GROUND = Statement("DELETE FROM ground WHERE (arm, key, mode) IN (VALUES ", "(?, ?, ?)", ")")
+DROP_LATE = Statement("DELETE FROM late", "")
 DROP_OVERRIDE = Statement("DELETE FROM override WHERE (arm, rev) IN (VALUES ", "(?, ?)", ")")
 
 (
-    ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE, PLAN, PLAN_ARM, RECIPE,
+    ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, HANDLE, PRINCIPAL, META, GROUND, OVERRIDE, PLAN, PLAN_ARM, RECIPE, LATE,
 ) = (table.seal for table in TABLES)  # fmt: skip
 SERVICE = Seal("service", ("one", "epoch", "last_time_us", "clean", "store", "commits"), ("one",))
 AUDIT_COUNTS = Seal("audit", ("n", "commits", "at_us", "open_n"), ("n",), "", "seal")

@@ -76,8 +76,8 @@ class Writer:
         return done
 
     def commit_here(self, batch: Batch) -> Done | None:
-        """As `commit`, on the calling thread; None when that would have to wait for other work, or for a lock."""
-        if self._last is not None and not self._last.done():
+        """As `commit`, on the calling thread; None where that would wait for others, or might take long."""
+        if (self._last is not None and not self._last.done()) or not self._batches.is_brief(batch):
             return None
         if self._error is None and not self._begin_at_once():
             return None
@@ -108,6 +108,12 @@ class Writer:
         self._last = done
         return done
 
+    def end(self, work: Callable[[sqlite3.Connection], None]) -> Future[None]:
+        """As `run`, and write what is late: the last transaction of a clean end."""
+        done = self._thread.submit(self._transact, partial(self._end, work))
+        self._last = done
+        return done
+
     def close(self) -> None:
         """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
         self._thread.shutdown(wait=True)
@@ -131,6 +137,10 @@ class Writer:
         (self._epoch,) = self._connection.execute("SELECT epoch FROM service").fetchone()
         return result
 
+    def _end(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        self._work(work)
+        self._batches.write_late()
+
     def _transact(self, work: Callable[[], T]) -> T:
         if self._error is not None:
             raise self._error
@@ -153,6 +163,7 @@ class Writer:
 
     def _once(self, work: Callable[[], T]) -> T:
         """One transaction; nothing of it happened when it fails."""
+        self._batches.mark()
         try:
             if not self._connection.in_transaction:
                 self._wait_for_locks(BUSY_MS)

@@ -1,6 +1,5 @@
 """Items that the service itself holds: their way from the request to the store, past the arm."""
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.service import Service
-from broker.store.digest import sql_digest
+from broker.store.late import put_back
+from broker.store.schema import connect
 from broker.store.tables import ITEM
 from handlers.stack.arm_limits import limits_of
 from handlers.state.limit_sources import LimitSources
@@ -95,12 +95,11 @@ def test_an_arm_of_an_older_store_gets_its_first_values_at_contact(tmp_path: Pat
             await plant.call("r1", SET_TWIST, TWIST)
             await plant.turn(1.0)
             data = plant.copy(tmp_path / "copy")
-        store = sqlite3.connect(data / "store.sqlite3")
+        store = connect(data / "store.sqlite3")
+        put_back(store)
         store.execute("DELETE FROM item WHERE key LIKE 'joint_limits' OR key IN ('joint_safety', 'joint_parameters')")
-        store.create_function("digest", -1, sql_digest)
         store.execute("UPDATE item SET set_by = x''")
         store.execute(f"UPDATE item SET hash = digest({', '.join(ITEM.columns)})")  # noqa: S608 - constants
-        store.commit()
         store.close()
         async with Plant(data) as plant:
             state = plant.session().state

@@ -33,8 +33,8 @@ _MODE, _NUMBER = "CARTESIAN_JOYSTICK", 2
 _DRIFTS = '[[arm]]\nid = "d1"\nmodel = "gen3_7dof"\ndrift = "reapply"\n'
 
 
-async def _fill(folder: Path, seed: float) -> Path:
-    """A store with something of everything: the directory of one that was ended."""
+async def _fill(folder: Path, seed: int) -> Path:
+    """A store with something of everything: the directory of one that was ended, or killed: then rows are late."""
     stage = Stage(folder, seed)
     async with stage.open():
         stage.start()
@@ -60,7 +60,15 @@ async def _fill(folder: Path, seed: float) -> Path:
             lambda told: told.topic == "state/r2/presence" and told.document["state"] == "offline"
         )
         await user.call("r2", METHOD, {"control_mode": _MODE, ITEM: 0.3})
-        await stage.process.stop()
+        if seed % 2:
+            stage.kill()
+        else:
+            await stage.process.stop()
+    with closing(sqlite3.connect(stage.process.data / FILE)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        (late,) = connection.execute("SELECT count(*) FROM late").fetchone()
+    if bool(late) != bool(seed % 2):
+        raise RuntimeError(f"{late} rows are late")
     return stage.process.data
 
 

@@ -23,7 +23,7 @@ from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
 from broker.settle.contact.fences import Fences
 from broker.settle.overrides.returns import Returns
-from broker.store import audit, history, job, repair, schema, scrub, seals, service_row
+from broker.store import audit, history, job, late, repair, schema, scrub, seals, service_row
 from broker.store.batch import Batch
 from broker.store.group_commit import GroupCommit
 from broker.store.writer import Writer
@@ -67,7 +67,7 @@ def _strict_reader() -> None:
 def _believe_rows() -> None:
     """No row is compared with its hash."""
     setattr(seals.Sealed, "agrees", lambda *_: True)  # noqa: B010 - a defect that is put in from outside
-    for module in (audit, repair, scrub, service_row):
+    for module in (audit, late, repair, scrub, service_row):
         setattr(module, "agrees", lambda *_: True)  # noqa: B010 - likewise
     setattr(job, "opened", lambda blob: msgspec.msgpack.decode(blob[:-8]) if blob else None)  # noqa: B010 - likewise
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from tests.journey.forms import decode_reply
 from tests.links import PATIENCE_S
 from tests.mosquitto import ROOT, Mosquitto, make_plant
 from tests.raw_publish import payload_of, response_topic, send
+from tests.stored import as_started
 from tests.vectors_place import VECTORS
 
 ARM, SET = "arm-0001", "SetTwistLinearSoftLimit"
@@ -114,7 +114,7 @@ class HostilePlant:
     def in_store(self, query: str) -> int:
         """The number that a query of the store yields."""
         store = self._folder / f"data-{self._count}" / STORE
-        with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as database:
+        with contextlib.closing(as_started(store)) as database:
             return int(database.execute(query).fetchone()[0])
 
     def books(self) -> dict[str, int]:

@@ -19,10 +19,12 @@ SEED = 20261130
 CHILD = """
 import asyncio, os, sys
 from pathlib import Path
-from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, RequestRow, RequestUpdate
+from broker.store import batch as module
+from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, EventRow, ItemRow, RequestRow, RequestUpdate
 from broker.store.store import Store
 
 BODY = b"e" * 500
+module.MOST_LATE = 100  # so many that they are written now and then
 
 def accept(batch, n, arm, rev):
     batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev - 1))
@@ -34,6 +36,7 @@ def accept(batch, n, arm, rev):
 
 def settle(batch, n, arm, rev):
     batch.put_arm(ArmRow(arm=arm, rev=rev, seq=rev))
+    batch.put_item(ItemRow(arm=arm, key="k", last_rev=rev))
     batch.update_request(RequestUpdate(n=n, outcome=b"done", reply_open=True, rev=rev))
     batch.update_change(ChangeUpdate(n=n, state="settled", outcome="applied", seq=rev, settled_at_us=n))
     batch.add_event(EventRow(n=n, arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=n, topic="t", body=BODY))
@@ -107,3 +110,6 @@ def check(connection: sqlite3.Connection, told: dict[str, set[int]]) -> None:
     assert len(audited(connection)) == len(accepted) + len(settled)
     revs = "SELECT max(abs(rev - (SELECT count(*) FROM job WHERE job.arm = arm.arm))) FROM arm"
     assert connection.execute(revs).fetchall() == [(0,)]
+    last = "SELECT max(rev) FROM job WHERE job.arm = item.arm AND state = 'settled'"
+    slots = f"SELECT max(abs(last_rev - ({last}))), count(*) FROM item"  # noqa: S608 - constants
+    assert connection.execute(slots).fetchall() == [(0, len({one.event.arm for one in found if one.event}))]

@@ -36,6 +36,7 @@ from broker.store.tables import (
     GROUNDS,
     HANDLES,
     ITEMS,
+    LATES,
     METAS,
     OVERRIDES,
     PLAN_ARMS,
@@ -62,6 +63,7 @@ ROWS = {
     GROUNDS: GroundRow(arm="a", key="k", value=b"v"),
     OVERRIDES: OverrideRow(arm="a", rev=3, body=b"b"),
     PLANS: PlanRow(n=1, request_n=2, kind="group", state="running", user="u", at_us=3, asked=b"a", progress=b"p"),
+    LATES: ItemRow(arm="a", key="k", mode=3, desired=b"d", reported=b"r"),
     PLAN_ARMS: PlanArmRow(plan_n=1, arm="a", state="stored", change_n=4, error=b"e"),
 }
 REQUEST = RequestRow(

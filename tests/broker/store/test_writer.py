@@ -1,11 +1,13 @@
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from broker.store.audit import check_audit
 from broker.store.batch import Batch
-from broker.store.errors import StoreBrokenError
+from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.history import own_anchor
 from broker.store.rows import ArmRow
 from broker.store.schema import connect, migrate
@@ -50,3 +52,48 @@ def test_after_a_failure_everything_is_refused(writer: Writer) -> None:
     assert isinstance(first, StoreBrokenError)
     assert writer.commit(Batch()).exception() is first
     assert writer.run(read).exception() is first
+
+
+def test_work_that_finds_no_room_and_is_done_again_takes_nothing_back_of_what_was_before(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    connection = connect(path)
+    migrate(connection, path)
+    writer = Writer(connection, own_anchor(connection), make_room=lambda: True)
+    for arm in ("arm1", "arm2"):
+        batch = Batch()
+        batch.put_arm(ArmRow(arm=arm))
+        batch.put_arm(ArmRow(arm="arm1", rev=1 + (arm == "arm2")))
+        batch.audit(b"entry")
+        writer.commit(batch).result()
+    head, commits = writer.head, writer.commits
+    tries = []
+
+    def work(connection: sqlite3.Connection) -> None:
+        tries.append(connection.in_transaction)
+        if len(tries) == 1:
+            raise StoreFullError("no room")
+
+    writer.run(work).result()
+    assert (tries, writer.head, writer.commits) == ([True, True], head, commits + 1)
+    batch = Batch()
+    batch.put_arm(ArmRow(arm="arm1", rev=3))
+    batch.audit(b"next")
+    writer.commit(batch).result()
+    writer.end(lambda _: None).result()
+    writer.close()
+    with closing(sqlite3.connect(path)) as rows:
+        assert rows.execute("SELECT arm, rev FROM arm ORDER BY arm").fetchall() == [("arm1", 3), ("arm2", 0)]
+        assert check_audit(rows, 0, 3) is None
+
+
+def test_what_writes_late_rows_does_not_keep_the_loop(writer: Writer) -> None:
+    def of(arm: str) -> Batch:
+        batch = Batch()
+        batch.put_arm(ArmRow(arm=arm))
+        return batch
+
+    assert writer.commit_here(of("arm1")) is not None  # nothing is late
+    assert writer.commit_here(of("arm1")) is not None  # late
+    assert writer.commit_here(of("arm2")) is None  # is new: what is late is written, too
+    writer.commit(of("arm2")).result()
+    assert writer.commit_here(of("arm2")) is not None

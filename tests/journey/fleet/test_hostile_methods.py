@@ -7,7 +7,6 @@ and memory stays.
 import json
 import random
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -34,6 +33,7 @@ from tests.journey.fleet.strangers import (
 from tests.journey.forms import CONTENT_TYPES
 from tests.journey.processes import ServiceProcess
 from tests.mosquitto import Mosquitto
+from tests.stored import as_started
 
 CODECS = tuple(CONTENT_TYPES)
 SOME = 25
@@ -59,7 +59,7 @@ class Plant(NamedTuple):
 
     def books(self) -> list[int]:
         """What a change leaves in the store: revisions, commands, recipes, overrides; a refused plan is none."""
-        with closing(sqlite3.connect(f"file:{self.process.data / 'store.sqlite3'}?mode=ro", uri=True)) as database:
+        with closing(as_started(self.process.data / "store.sqlite3")) as database:
             row = database.execute(_BOOKS).fetchone()
         return [int(value) for value in row]
 

@@ -1,0 +1,56 @@
+"""Rows of arms and slots that are written late.
+
+Those lie all over the file. What a commit makes of them goes into `late`, behind those of the commits before; once many
+are late a commit writes the last of each in its own table, and empties `late`. A start does so before anything else.
+"""
+
+import sqlite3
+
+from broker.store.batch import Late
+from broker.store.rows import ArmRow, Damage
+from broker.store.seals import agrees, all_rows, meant, selected
+from broker.store.statements import of_late
+from broker.store.tables import LATE, read_late
+
+
+def put_back(connection: sqlite3.Connection) -> list[Damage]:
+    """Write what is late, in a transaction of its own; what was damaged.
+
+    Where a late row is not what was written, the row that it was to take the place of becomes a damaged one: it may be
+    older.
+    """
+    late, damages = Late(), dict[Damage, None]()
+    found = all_rows(connection, f"SELECT {selected(LATE)} FROM late ORDER BY rowid")  # noqa: S608 - constants
+    for values in found:
+        if not agrees(LATE, values):
+            damages[LATE.names(meant(LATE, values))] = None
+        elif isinstance(row := read_late(*values[1:3]), ArmRow):
+            late.add({row.arm: row}, {})
+        else:
+            late.add({}, {(row.arm, row.key, row.mode): row})
+    if not found:
+        return []
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement, rows in of_late(late):
+            connection.executemany(statement.text(1), rows)
+        for damage in damages:
+            _spoil(connection, damage.arm, damage.key)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    return list(damages)
+
+
+def _spoil(connection: sqlite3.Connection, arm: str, slot: str) -> None:
+    """Let a row agree with nothing; where there is none of that name all of its arm, or of all arms."""
+    key, _, mode = slot.rpartition("/")
+    if slot:
+        done = connection.execute("UPDATE item SET hash = 0 WHERE arm = ? AND key = ? AND mode = ?", (arm, key, mode))
+    else:
+        done = connection.execute("UPDATE arm SET hash = 0 WHERE arm = ?", (arm,))
+    if not done.rowcount:
+        (known,) = connection.execute("SELECT count(*) FROM arm WHERE arm = ?", (arm,)).fetchone()
+        for table in ("arm", "item"):
+            connection.execute(f"UPDATE {table} SET hash = 0 WHERE arm = ? OR ? = 0", (arm, known))  # noqa: S608
