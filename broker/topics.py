@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
+import msgspec
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 _LEAF = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 ROOT_LEVELS = 5
@@ -69,7 +71,7 @@ class _Below(dict[tuple[str, str], str]):
         return topic
 
 
-class RequestTopic(NamedTuple):
+class RequestTopic(msgspec.Struct, frozen=True, gc=False):
     """The levels of a request topic; `arm` and `method` as they came, but for what is too long for any name.
 
     `cut`: the arm or method may have been longer than it is here; no name is so long.
@@ -80,6 +82,10 @@ class RequestTopic(NamedTuple):
     arm: str
     method: str
     cut: bool = False
+
+    def of(self, arm: str) -> "RequestTopic":
+        """The same of another arm."""
+        return msgspec.structs.replace(self, arm=arm)
 
 
 class PublicTopic(NamedTuple):

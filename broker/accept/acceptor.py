@@ -309,7 +309,7 @@ class Acceptor:
         """Answer a refusal; it is remembered unless it asks for the same id again."""
         topic, address = arrival.topic, arrival.address(self._topics)
         if error.kind == "not_permitted":
-            told = topic._replace(arm=self.groups.told_of(topic.arm)) if topic.arm.startswith("@") else topic
+            told = topic.of(self.groups.told_of(topic.arm)) if topic.arm.startswith("@") else topic
             self._denials.add(told, arrival.id, error, proven=self._settings.mqtt.identity == "server-acl")
         reply = self._refusal(arrival, error)
         self._ledger.counters.add("request_refused", topic.user)

@@ -117,7 +117,7 @@ def read_properties(data: bytes, at: int, stop: int, found: dict[int, bytes]) ->
         kind = _KINDS.get(number)
         begin = at = at + 1
         if kind == _TEXT:
-            begin += 2
+            begin = at + 2
             at = begin + (data[at] << 8 | data[at + 1])
         elif kind == _FOUR:
             at += 4

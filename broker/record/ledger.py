@@ -239,10 +239,10 @@ class Ledger:
         at_us = at_us or self.clock.now_us()
         if of is not None and of.terms is not None:
             plan, until_us = of.terms.plan, of.terms.until_us
-        event = Event(
-            arm=state.arm, epoch=self.epoch, seq=state.seq, prev=prev, rev=rev, at_us=at_us, cause=cause, stage=stage,
-            by=by, event=name, request_id=request_id, notification=self._bodies.notification(name, at_us, by, mode),
-            change=change, reason=reason, denied=denied, plan=plan, until_us=until_us, details=details,
+        event = Event(  # by place, as in `add_change`
+            state.arm, self.epoch, state.seq, prev, rev, at_us, cause, stage, by, name, request_id=request_id,
+            notification=self._bodies.notification(name, at_us, by, mode), change=change, reason=reason, denied=denied,
+            plan=plan, until_us=until_us, details=details,
         )  # fmt: skip
         body, batch = self._codec.encode_event(event), self.store.batch
         parts = None if of is None or details is not None else parts_of(event, mode, of)

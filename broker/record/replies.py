@@ -106,6 +106,7 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
         plan=document.get("plan", 0),
         until_us=parse_time(document["until"]) if "until" in document else 0,
     )
+_STORED = Stage.STORED
 
 
 class Replies:
@@ -219,7 +220,7 @@ class Replies:
             if waiter.request_n:
                 first = waiter
                 break
-        owed = first is not None or (job.replied is Stage.STORED and not job.committed)
+        owed = first is not None or (job.replied is _STORED and not job.committed)
         outcome, batch = JSON.encode_reply(reply), self._ledger.store.batch
         rev = job.rev or _origin(session, job)
         if job.request_n:

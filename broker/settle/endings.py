@@ -36,6 +36,8 @@ MODE_KEY = "control_mode"
 MODE_FAILED = "CHANGE_CONTROL_MODE_FAILED"
 NO_TERMS = Terms()
 APPLIED = Stage.APPLIED.value
+_RESET, _SETTLED, _DONE = Verb.RESET, State.SETTLED, Stage.APPLIED
+_APPLIED, _ROUNDED, _CLAMPED = Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED
 SUPERSEDED = "superseded"
 """The cause of an end by a newer change, which carries on what it had taken over."""
 
@@ -80,13 +82,13 @@ class Endings:
         self.observe(session, slot, read)
         if not job.unchanged:
             state.reported_by[slot] = job.setter
-        if job.verb is Verb.RESET or ending is Ending.CLAMPED:
+        if job.verb is _RESET or ending is _CLAMPED:
             job.wanted = read
             if state.desired_rev.get(slot) == job.rev and not job.back:
                 state.desired[slot], state.desired_by[slot] = read, job.setter
         if slot[0] == MODE_KEY:
             session.mode_by = job.author
-        cause = "unchanged" if job.unchanged else "reset" if job.verb is Verb.RESET else "applied"
+        cause = "unchanged" if job.unchanged else "reset" if job.verb is _RESET else "applied"
         at_us, terms = state.read_at_us, job.terms or NO_TERMS
         event = self._ledger.emit(
             session, job.item.event_name, cause="returned" if job.back else cause, stage=APPLIED, by=job.author,
@@ -98,11 +100,11 @@ class Endings:
         if overrides:
             self.note_ground(session, job, job, job.wanted or read, before)
         self.settle(session, job, "unchanged" if job.unchanged else str(ending), event.seq, at_us)
-        told = () if ending is Ending.APPLIED else _ending_warnings(job, ending)
+        told = () if ending is _APPLIED else _ending_warnings(job, ending)
         if overrides:
             told += self.take_place(session, job, job, job.wanted or read, before)
         reply = self._replies.change_reply(
-            session, job, ok=True, stage=Stage.APPLIED, final=True, seq=event.seq, result=_result(job, read),
+            session, job, ok=True, stage=_DONE, final=True, seq=event.seq, result=_result(job, read),
             warnings=told, at_us=at_us,
         )  # fmt: skip
         self._replies.deliver(session, job, reply, settled=True)
@@ -273,7 +275,7 @@ class Endings:
         slot, at_us = job.slot, at_us or self._ledger.clock.now_us()
         if job.terms is not None and job.terms.until_us:
             self._overriding.unclaim()
-        job.state = State.SETTLED
+        job.state = _SETTLED
         if type(job) is not ChangeJob:
             job.current.state = State.SETTLED
         self.promised.pop(job, None)
@@ -337,7 +339,7 @@ def _result(job: ChangeJob, read: Message) -> Message | None:
 
 def _ending_warnings(job: ChangeJob, ending: Ending) -> tuple[Warned, ...]:
     """ROUNDED or CLAMPED, for a Set."""
-    if job.verb is Verb.RESET or ending not in (Ending.ROUNDED, Ending.CLAMPED):
+    if job.verb is _RESET or (ending is not _ROUNDED and ending is not _CLAMPED):
         return ()
     return ending_warning(ending, job.item.field or job.item.key)
 

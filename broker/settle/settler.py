@@ -45,7 +45,8 @@ from schema.messages import Message
 
 log = structlog.get_logger()
 
-_STORED = Wait.STORED
+_STORED, _REFUSED, _ACCEPTED = Wait.STORED, Ending.REFUSED, State.ACCEPTED
+_WRITING, _SETTLED = State.WRITING, State.SETTLED
 WAITERS_MOST = 64
 """Repeats of one request that may wait for its reply."""
 
@@ -186,7 +187,7 @@ class Settler:
         due_s = stored_s + REPLY_WITHIN_S
         for session, job in accepted:
             job.committed, job.stored_s = True, stored_s
-            if job.state is State.SETTLED:
+            if job.state is _SETTLED:
                 continue
             if job.replied is None and not job.waits_turn:
                 promised[job] = session, due_s
@@ -241,7 +242,7 @@ class Settler:
         """Bring a change to its end, or park it, where its arm answers without waiting; False: `settle` has to."""
         if type(job) is BatchJob:
             return self._batches.settle_now(session, job)
-        begun = State.ACCEPTED if job.unchanged else State.WRITING
+        begun = _ACCEPTED if job.unchanged else _WRITING
         if job.wanted is None or job.named is not None or not job.committed or job.state is not begun:
             return False
         fenced = not job.unchanged and (job.epoch, job.cmd_seq) <= session.fence
@@ -263,7 +264,7 @@ class Settler:
         if read is None:
             return False
         ending = self.exchange.ending(session, job, job.wanted, read)
-        if ending is Ending.REFUSED:  # it is read once more
+        if ending is _REFUSED:  # it is read once more
             job.state = State.UNKNOWN
             return False
         end = self.endings.record_applied if ending in TOOK_EFFECT else self._end

@@ -30,6 +30,8 @@ _NOTES = (
     "a public soft default above the hard limit is lowered to it (573 to 572.95 deg/s²)",
 )
 
+_SET, _RESET = Verb.SET, Verb.RESET
+
 
 def serial_number(arm: str, model: str, swaps: int = 0) -> str:
     """The serial number of a simulated arm: always the same for a name and model, and after as many swaps."""
@@ -134,7 +136,7 @@ class Firmware:
             raise
         self._write(Entry(self.serial, command.slot[0], command.slot[1], value, pair, None))
         self._tell(ArmChange(cell.event, command.slot, True, self._link))
-        return value if command.verb is Verb.RESET else None
+        return value if command.verb is _RESET else None
 
     def change_by_another(self, slot: Slot, value: Message) -> None:
         """Another writer sets a slot.
@@ -162,7 +164,7 @@ class Firmware:
             raise refused("METHOD_FAILED", "simulated fault: refuse")
         if self.busy:
             raise ArmRefusedError(*_BUSY[self.busy], f"simulated fault: {self.busy}")
-        if command.verb is Verb.SET:
+        if command.verb is _SET:
             return cell, _taken(cell, slot, command.value, half=self.clamp and ITEMS[slot[0]].order is Order.UPPER)
         if not cell.resettable:
             raise refused("UNSUPPORTED_METHOD", f"{slot[0]} cannot be reset")

@@ -35,7 +35,8 @@ class Ending(enum.StrEnum):
         return self in TOOK_EFFECT
 
 
-TOOK_EFFECT = (Ending.APPLIED, Ending.ROUNDED, Ending.CLAMPED)
+_APPLIED, _ROUNDED = Ending.APPLIED, Ending.ROUNDED
+TOOK_EFFECT = (_APPLIED, _ROUNDED, Ending.CLAMPED)
 """How a change ends whose arm holds the wanted value, rounded or clamped at most."""
 
 
@@ -109,7 +110,7 @@ def classify(
         foreign: whether another writer's event came between the mark and the read-back.
     """
     if same(item.key, read, wanted, resolution_rad):
-        return Ending.APPLIED if read == wanted else Ending.ROUNDED
+        return _APPLIED if read == wanted else _ROUNDED
     if foreign:
         return Ending.OVERWRITTEN
     if same(item.key, read, before, resolution_rad):
