@@ -2,8 +2,6 @@
 
 import enum
 import math
-from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec.structs import astuple
 
@@ -40,23 +38,11 @@ TOOK_EFFECT = (_APPLIED, _ROUNDED, Ending.CLAMPED)
 """How a change ends whose arm holds the wanted value, rounded or clamped at most."""
 
 
-class _Tolerance(NamedTuple):
-    """How far two numbers may differ: degrees for an angle, a share for every number."""
+def _same_message(left: object, right: object, degrees: float, relative: float, *, angular: bool) -> bool:
+    """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart.
 
-    degrees: float
-    relative: float
-    angular: bool
-    """Whether all numbers of the message are angles."""
-
-
-@lru_cache(maxsize=1_024)
-def _tolerance(key: str, resolution_rad: float, relative: float) -> _Tolerance:
-    """That of an item of an arm."""
-    return _Tolerance(math.degrees(resolution_rad), relative, key in _ANGULAR)
-
-
-def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
-    """Field by field; an absent sub-message equals one of zeros, as an arm cannot tell them apart."""
+    Angles may differ by so many degrees, every number by a relative share; `angular`: all numbers are angles.
+    """
     if left is None:
         left = type(right)()
     elif right is None:
@@ -68,10 +54,10 @@ def _same_message(left: object, right: object, tolerance: _Tolerance) -> bool:
             continue
         one, other = ((mine,), (its,)) if type(mine) is float and type(its) is float else (mine, its)
         if type(one) is tuple and type(other) is tuple:
-            resolution = tolerance.degrees if tolerance.angular or name in ANGLE_FIELDS else 0.0
-            if not all_close(one, other, resolution, tolerance.relative):
+            resolution = degrees if angular or name in ANGLE_FIELDS else 0.0
+            if not all_close(one, other, resolution, relative):
                 return False
-        elif not _same_message(one, other, tolerance):
+        elif not _same_message(one, other, degrees, relative, angular=angular):
             return False
     return True
 
@@ -80,14 +66,14 @@ def same(key: str, left: Message, right: Message, resolution_rad: float) -> bool
     """Whether a value of an item counts as read back: within the arm's resolution, then within 0.1 %."""
     if left == right or key in _EXACT:
         return left == right
-    return _same_message(left, right, _tolerance(key, resolution_rad, READ_BACK))
+    return _same_message(left, right, math.degrees(resolution_rad), READ_BACK, angular=key in _ANGULAR)
 
 
 def equal(key: str, left: Message, right: Message, resolution_rad: float) -> bool:
     """Whether an arm would hold two values of an item as one: within its resolution."""
     if left == right or key in _EXACT:
         return left == right
-    return _same_message(left, right, _tolerance(key, resolution_rad, RELATIVE))
+    return _same_message(left, right, math.degrees(resolution_rad), RELATIVE, angular=key in _ANGULAR)
 
 
 def agrees(state: ArmState, slot: Slot) -> bool:

@@ -13,7 +13,7 @@ from schema.codecs.large import Lifted, Numbers, lift_json, read_json_numbers
 from schema.codecs.parts import Parts, is_exact
 from schema.codecs.plain import bare, from_plain, to_plain
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
-from schema.codecs.quick import JSON, whole_reader
+from schema.codecs.quick import JSON_READERS
 from schema.codecs.tree import DEPTH_LIMIT, check_tree
 from schema.envelope import RequestEnvelope
 from schema.messages import Message
@@ -128,7 +128,7 @@ class JsonCodec(PlainCodec):
 
     def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
         """Envelope and params in one step; None for a payload that has to be read strictly."""
-        return whole_reader(cls, JSON)(payload)
+        return JSON_READERS[cls](payload)
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""

@@ -11,7 +11,7 @@ from schema.codecs.faults import QUOTED, FaultError
 from schema.codecs.large import Lifted, Numbers, lift_msgpack, read_numbers
 from schema.codecs.parts import encoded_parts
 from schema.codecs.plain_codec import PlainCodec, readable_id, unique_pairs
-from schema.codecs.quick import MSGPACK, whole_reader
+from schema.codecs.quick import MSGPACK_READERS
 from schema.codecs.tree import check_tree
 from schema.envelope import PAYLOAD_LIMIT, RequestEnvelope
 from schema.messages import Message
@@ -97,7 +97,7 @@ class MsgpackCodec(PlainCodec):
 
     def decode_whole(self, payload: bytes, cls: type[Message]) -> tuple[RequestEnvelope, Message] | None:
         """Envelope and params in one step; None for a payload that has to be read strictly."""
-        return whole_reader(cls, MSGPACK)(payload)
+        return MSGPACK_READERS[cls](payload)
 
     def lift(self, payload: bytes, names: Mapping[str, int]) -> Lifted:
         """A request without the long lists of numbers of these names in its params, and those lists."""

@@ -10,7 +10,6 @@ document; a map of MessagePack says how many keys it has.
 
 import re
 from collections.abc import Callable
-from functools import cache
 from operator import methodcaller
 from typing import Any
 
@@ -50,12 +49,25 @@ def json_keys(payload: bytes) -> int:
     return keys
 
 
+class Readers(dict[type[Message], Whole]):
+    """Reads whole requests, by the class of their params."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self._form = form
+
+    def __missing__(self, cls: type[Message]) -> Whole:
+        """Look at a class for the first time."""
+        read = self[cls] = _whole_reader(cls, self._form)
+        return read
+
+
 JSON = Form(lambda cls: msgspec.json.Decoder(cls).decode, json_keys, methodcaller("count", b'":'), True, True)
 MSGPACK = Form(lambda cls: msgspec.msgpack.Decoder(cls).decode, _msgpack_keys, _msgpack_keys, False, False)
+JSON_READERS, MSGPACK_READERS = Readers(JSON), Readers(MSGPACK)
 
 
-@cache
-def whole_reader(cls: type[Message], form: Form) -> Whole:
+def _whole_reader(cls: type[Message], form: Form) -> Whole:
     """Reads whole requests whose params are a message of this class."""
     read, built = reader_of(cls, form), builder_of(cls, form)
     if read is None or built is None:
