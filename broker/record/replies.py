@@ -106,6 +106,8 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
         plan=document.get("plan", 0),
         until_us=parse_time(document["until"]) if "until" in document else 0,
     )
+
+
 _STORED = Stage.STORED
 
 

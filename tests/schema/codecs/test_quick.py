@@ -175,6 +175,7 @@ TWICE = [
     (JSON_CODEC, b'{"id" :"a","id":"b"}', Empty),
     (JSON_CODEC, b'{"id":"a","params":{"x":1,"x":1,"z":-9.81}}', GravityVector),
     (JSON_CODEC, b'{"id":"a","params":{"tool_transform":{"x":1,"x":2}}}', ToolConfiguration),
+    (JSON_CODEC, b'{"id":"a","params":{"tool_transform":{"x":1},"tool_mass":1,"tool_mass":2}}', ToolConfiguration),
     (JSON_CODEC, b'{"id":"a","params":{"parameters":{"a":1,"a":1}}}', JointParameterMap),
     (JSON_CODEC, b'{"id":"a","params":{"joints":{"a":{"k_position":1,"k_position":1}}}}', JointSafetyChange),
     (JSON_CODEC, b'{"id":"a","params":{"\\u0078":1,"x":1}}', GravityVector),
@@ -193,6 +194,7 @@ def test_a_key_that_is_given_twice_is_found(codec: Codec, payload: bytes, cls: t
 
 UNUSUAL = [
     (PROTOBUF_CODEC, wire.Request(id="a", params=b"{} ").SerializeToString(), JointNames),
+    (PROTOBUF_CODEC, wire.Request(id="a", params=b"{}").SerializeToString(), Everything),
     (JSON_CODEC, b'{"id":"a","params":{"z" : -9.81}}', GravityVector),
     (JSON_CODEC, b'{"id":7}', Empty),
     (JSON_CODEC, b'{"id":"a","reason":"caf\\u00e9"}', Empty),
