@@ -34,6 +34,7 @@ EXPIRY_S = 300
 CODEC_BY_NAME = {codec.name: codec for codec in CODECS.values()}
 JSON = CODEC_BY_NAME["json"]
 EMPTY = Empty()
+_STORED = Stage.STORED
 
 
 def error_body(error: BrokerError) -> ErrorBody:
@@ -106,9 +107,6 @@ def from_outcome(outcome: bytes, method: str) -> Reply:
         plan=document.get("plan", 0),
         until_us=parse_time(document["until"]) if "until" in document else 0,
     )
-
-
-_STORED = Stage.STORED
 
 
 class Replies:
