@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.campaigns import joints
 from tests.campaigns.figures import Figures, play
 from tests.campaigns.people import Asked, Document, Person, dice_of
 from tests.campaigns.places import folders
@@ -27,6 +28,8 @@ MASSES = (0.5, 1.0, 1.5, 2.0)
 FIRST, FIRST_MASS = 0.5, 0.0
 """What a fresh arm has."""
 HELD_S = (1.0, 4.0)
+JOINTS = 0.2
+"""The share of changes that are of joints."""
 OF_LOCKS = ("ARM_HELD", "ARM_RELEASED")
 """Events that no document of the configuration tells of."""
 HOLDER = 0
@@ -60,8 +63,11 @@ def _next(person: Person, dice: random.Random, arms: list[str]) -> Asked:
     arm, (mode, other) = dice.choice(arms), dice.sample(sorted(MODES), 2)
     ends: Document = {"valid_for_ms": dice.choice(ENDS_MS)} if dice.random() < 0.75 else {}
     kind = dice.random()
-    if kind < 0.4:
+    if kind < 0.2:
         method, fields = METHOD, {"params": {"control_mode": mode, ITEM: dice.choice(VALUES)}, **ends}
+    elif kind < 0.2 + JOINTS:
+        method, params = joints.asked(dice)
+        fields = {"params": params, **ends}
     elif kind < 0.45:
         method, fields = LOAD_METHOD, {"params": {MASS: dice.choice(MASSES)}, **ends}
     elif kind < 0.85:
@@ -144,9 +150,26 @@ async def _judge(stage: Stage, figures: Figures, *, held: bool) -> None:
                 where = f"{arm} {mode}{', held' if held else ''}"
                 figures.expect(has <= bound * (1.0 + SLACK), f"{where}: it has {has}, the ground is {bound}")
                 figures.count("values judged under a lock" if held else "values judged")
+        await _judge_joints(stage, arm, events, figures, held=held)
         if not held:
             _judge_all(arm, events, checker, last.get((arm, LOAD), FIRST_MASS), figures)
             await _judge_returns(stage, arm, events, figures)
+
+
+async def _judge_joints(stage: Stage, arm: str, events: list[Document], figures: Figures, *, held: bool) -> None:
+    """Compare the speeds of joints with what the events say is to be there; under a lock they may be tighter."""
+    checker = joints.JointChecker()
+    for event in events:
+        checker.take(event)
+    limits = (await stage.monitor.call(arm, "GetJointLimits", {}))["result"]
+    for joint, ground in checker.ground.items():
+        has = joints.speed(limits, joint)
+        ok = has <= ground * (1.0 + SLACK) if held else abs(has - ground) <= SLACK * ground
+        figures.expect(ok, f"{arm} joint {joint}{', held' if held else ''}: it has {has}, the ground is {ground}")
+        figures.count("speeds of joints judged under a lock" if held else "speeds of joints judged")
+        if not held:
+            live = checker.live[joint]
+            figures.expect(not live, f"{arm} joint {joint}: the end of {live} was never told")
 
 
 def _judge_all(arm: str, events: list[Document], checker: Checker, mass: float, figures: Figures) -> None:
