@@ -629,3 +629,21 @@ def test_a_reading_before_an_arm_is_idle_for_long_enough_lets_nothing_go(play: C
             assert payload_of(plant) == 1.2
 
     play(scenario)
+
+
+def test_a_new_change_is_read_for_though_its_arm_is_idle_for_long_already(play: Callable[[Scenario], None]) -> None:
+    async def scenario(folder: Path) -> None:
+        async with Plant(folder) as plant:
+            await mode(plant, "IDLE")
+            await wait_for_payload(plant)
+            assert (await plant.call("r1", "HoldArm", {"reason": "service"}, user="v"))["ok"]
+            await plant.turn(10.0)
+            readings = counted_readings(plant)
+            gravity = {"x": 0.0, "y": 0.0, "z": -9.7}
+            reply = await plant.call("r1", "SetGravityVector", gravity, user="v", when="idle")
+            assert reply["stage"] == "stored"
+            await plant.turn(1.0)
+            assert len(readings) == 1
+            assert journal(folder, "gravity_vector") != []
+
+    play(scenario)
