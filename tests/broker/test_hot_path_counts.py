@@ -249,7 +249,7 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 1_580
+BATCH_CALLS = 1_600
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 
 
