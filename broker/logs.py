@@ -80,11 +80,11 @@ def level() -> str:
     return logging.getLevelName(_THRESHOLD.level).lower()
 
 
-def info(event: str, fields: dict[str, object]) -> None:
+def info(event: str, fields: dict[str, object], *, soon: bool = True) -> None:
     """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time. Takes `fields`.
 
     The lines of one turn of the event loop are written together at its end, or before the next line of a logger, with
-    the time of the first.
+    the time of the first. Not `soon`: the caller sees to it that `write_waiting` is called in this turn.
     """
     if _THRESHOLD.level > logging.INFO:
         return
@@ -92,7 +92,7 @@ def info(event: str, fields: dict[str, object]) -> None:
     stamp = format_time(time.time_ns() // 1000) if first else _WAITING[0]["timestamp"]
     fields["event"], fields["level"], fields["timestamp"] = event, "info", stamp
     _WAITING.append(fields)
-    if first:
+    if first and soon:
         try:
             asyncio.get_running_loop().call_soon(write_waiting)
         except RuntimeError:

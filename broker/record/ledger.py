@@ -296,6 +296,11 @@ class Ledger:
             )
         )  # fmt: skip
 
+    def all_told(self) -> None:
+        """What commits had to tell leaves: publications and acknowledgements, then the lines of the log."""
+        self.outbox.flush()
+        logs.write_waiting()
+
     def mark_published(self, session: Stream, seq: int) -> None:
         """The MQTT server took an event, and the reply that follows it if there is one."""
         session.published_seq = seq
@@ -303,7 +308,7 @@ class Ledger:
 
 
 def _log(event: Event) -> None:
-    """Log an event."""
+    """Log an event, after a commit: the line is written when all is told that this had to tell."""
     by = event.by
     line: dict[str, object] = {
         "arm": event.arm, "name": event.event, "cause": event.cause, "rev": event.rev, "seq": event.seq,
@@ -311,7 +316,7 @@ def _log(event: Event) -> None:
     }  # fmt: skip
     if event.change is not None:
         line["item"], line["slot"] = event.change.item, event.change.slot
-    logs.info("change", line)
+    logs.info("change", line, soon=False)
 
 
 def _before(session: ArmSession, job: BatchJob) -> bytes:
