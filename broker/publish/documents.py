@@ -293,16 +293,16 @@ class Documents:
             return
         self._yielded = 0
         self._forget_old(began)
-        self._outbox.gather()
-        while self._outbox.clear(LOADED) and self._loop.time() - began <= self._slice_s:
+        made: list[Publication] = []
+        while self._outbox.clear(LOADED - len(made)) and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)
             if key is None:
                 if (key := self._next_of_rest()) is None:
                     break
                 self._agenda.start(key)
-            self._send(key, began)
-        self._outbox.pump()
-        self._outbox.flush()
+            if (publication := self._make(key, began)) is not None:
+                made.append(publication)
+        self.after_commit(partial(self._outbox.send_all, made))
         spent_s = self._loop.time() - began
         live, self._live = self._outbox.live - self._live, self._outbox.live
         self._slice_s = BESIDE_S if live else SLICE_S
@@ -333,8 +333,8 @@ class Documents:
                 break
             del self._sent[key]
 
-    def _send(self, key: Key, now: float) -> None:
-        """Send a document, unless the one that is retained is right."""
+    def _make(self, key: Key, now: float) -> Publication | None:
+        """Make a document that is to be sent; None where the one that is retained is right."""
         session = self._sessions[key.arm]
         payload = self._codec.encode_document(self.build(session, key.name))
         topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
@@ -346,10 +346,10 @@ class Documents:
             publication.payload = shortener(key.name, payload)(room)
         if self._is_right(key, session, publication.payload):
             self._taken(key)
-            return
+            return None
         self._sent.pop(key, None)
         self._sent[key] = now
-        self.after_commit(partial(self._outbox.send, publication))
+        return publication
 
     def _is_right(self, key: Key, session: ArmSession, payload: bytes) -> bool:
         """Whether what is retained is known to say the same; from now on it will."""

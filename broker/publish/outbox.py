@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import structlog
@@ -116,6 +116,16 @@ class Outbox:
             self._idle.clear()
         if not self._gathering:
             self.pump()
+
+    def send_all(self, publications: Iterable[Publication]) -> None:
+        """Publish all of these after everything given before, in one write."""
+        gathering = self._gathering
+        self.gather()
+        for publication in publications:
+            self.send(publication)
+        if not gathering:
+            self.pump()
+            self.flush()
 
     def gather(self) -> None:
         """Publish nothing until `pump`, and send nothing until `flush`: more is about to be told."""

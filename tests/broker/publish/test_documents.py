@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from broker.arms.arm_session import ArmSession
 from broker.publish.comparison import SHEETS, Comparison, Key
+from broker.publish.contents import BUILDERS, Build
 from broker.publish.documents import BESIDE_S, LOOKS, PAUSE_MOST, SLICE_S, YIELD_S, YIELDS, Documents
 from broker.record.replies import JSON
 from broker.topics import Topics
@@ -157,10 +159,14 @@ class SlowLoop:
         self.timers.append((when, callback))
         return asyncio.TimerHandle(when, callback, (), asyncio.get_running_loop())
 
-    def made(self, publish: Callable[[], None]) -> None:
-        """One document was made, and is published at once."""
-        self.now_s += 0.0015
-        publish()
+    def making(self, build: Build) -> Build:
+        """How a document is made, on this clock."""
+
+        def slowly(session: ArmSession) -> dict[str, Any]:
+            self.now_s += 0.0015
+            return build(session)
+
+        return slowly
 
 
 def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
@@ -172,8 +178,8 @@ def test_making_documents_leaves_time_to_the_requests(tmp_path: Path) -> None:
         documents = Documents(
             outbox=plant.service._outbox, clock=plant.clock, epoch=1, instance="main", topics=Topics("slow"),
             codec=JSON, loop=cast("asyncio.AbstractEventLoop", slow),
+            builders={name: slow.making(build) for name, build in BUILDERS.items()},
         )  # fmt: skip
-        documents.after_commit = slow.made
         for session in plant.service.sessions.values():
             documents.mark(session, "presence", "mode")
         slice_s = SLICE_S
