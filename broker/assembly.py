@@ -87,7 +87,7 @@ def ledger_of(
     )  # fmt: skip
     outbox.on_published = traffic.published
     documents.after_commit, documents.awaited = ledger.after_commit, store.way.is_awaited
-    store.begin_telling, store.end_telling, store.all_told = outbox.gather, outbox.pump, ledger.all_told
+    store.begin_telling, store.end_telling, store.all_told = outbox.gather, outbox.pump, outbox.all_told
     return ledger
 
 

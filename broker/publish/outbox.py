@@ -9,6 +9,7 @@ import structlog
 
 from broker.counters import Counters
 from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt, reason_text
+from broker.logs import write_waiting
 
 IN_FLIGHT = 100
 TOLD_OF = 4
@@ -135,6 +136,11 @@ class Outbox:
     def flush(self) -> None:
         """Send at once what was published, and acknowledged."""
         self._link.flush()
+
+    def all_told(self) -> None:
+        """What commits had to tell leaves: publications and acknowledgements, then the lines of the log."""
+        self.flush()
+        write_waiting()
 
     def pump(self) -> None:
         """Mark what is done, publish what may be published."""

@@ -296,11 +296,6 @@ class Ledger:
             )
         )  # fmt: skip
 
-    def all_told(self) -> None:
-        """What commits had to tell leaves: publications and acknowledgements, then the lines of the log."""
-        self.outbox.flush()
-        logs.write_waiting()
-
     def mark_published(self, session: Stream, seq: int) -> None:
         """The MQTT server took an event, and the reply that follows it if there is one."""
         session.published_seq = seq
