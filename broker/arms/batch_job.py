@@ -1,6 +1,7 @@
 """Changes of several slots in the queue of an arm, and what the store keeps of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -100,7 +101,8 @@ def unpack_values(blob: bytes | None) -> dict[Slot, Message]:
     return {} if blob is None else {slot: unpack(value, ITEMS[slot[0]].record) for slot, value in _decode_values(blob)}
 
 
-class StepJob(ChangeJob, eq=False):
+@dataclass(slots=True, eq=False)
+class StepJob(ChangeJob):
     """One slot of a batch: a change without a request, carried out in its turn."""
 
     error: BrokerError | None = None
@@ -123,14 +125,15 @@ class StepJob(ChangeJob, eq=False):
         return step_direction(self.item, loosening=self.loosening, unchanged=self.unchanged)
 
 
-class BatchJob(ChangeJob, eq=False):
+@dataclass(slots=True, eq=False)
+class BatchJob(ChangeJob):
     """One accepted change of several slots: a step each, in the order in which they are written; one end of them all.
 
     RestoreFactory is one whose steps may be Resets, and go on beside one that fails; what they want is known in their
     turn.
     """
 
-    steps: list[StepJob] = msgspec.field(default_factory=list)
+    steps: list[StepJob] = field(default_factory=list)
     step: StepJob | None = None
     """The one under way."""
     reverse: bool = False
@@ -138,7 +141,7 @@ class BatchJob(ChangeJob, eq=False):
     error: BrokerError | None = None
     """Why what was left of it was given up, and the cause of its event then."""
     cause: str = ""
-    left_out: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     """What of the request was refused and left out, by path."""
     failed: bool = False
     """Whether a slot did not become what was asked for, and nobody else had taken its place."""

@@ -1,6 +1,7 @@
 """What waits in the queue of an arm."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -53,7 +54,8 @@ class Waiter(msgspec.Struct, eq=False, gc=False):
     warnings: tuple[Warned, ...] = ()
 
 
-class ChangeJob(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class ChangeJob:
     """One accepted change on its way to the arm.
 
     `expires` is a time of the monotonic clock (0 = never); `reverts` the arm's count of reverts when it was decided.
@@ -125,9 +127,9 @@ class ChangeJob(msgspec.Struct, eq=False):
     """The stage of the reply already given to the first request."""
     told: Callable[["ChangeJob", Reply], None] | None = None
     """Hears what would be answered, where no request of its own asks for it: a row of a plan."""
-    waiters: list[Waiter] = []
-    timers: list[Timer] = []
-    overtaken: list[tuple[Message, Setter]] = []
+    waiters: list[Waiter] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    overtaken: list[tuple[Message, Setter]] = field(default_factory=list)
     """What an earlier run may have written before it to the same slot, oldest first, and who set it."""
 
     @property

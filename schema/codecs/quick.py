@@ -42,7 +42,11 @@ def _msgpack_keys(document: bytes) -> int:
 
 
 def json_keys(payload: bytes) -> int:
-    """The keys of a JSON payload; UnusualError where they cannot be counted, or something follows its document."""
+    """The keys of a JSON payload.
+
+    Raises:
+        UnusualError: they cannot be counted, or something follows its document.
+    """
     keys = payload.count(b'":')
     if payload[-1:] != b"}" or b"\\" in payload or (payload.count(b":") != keys and _SPACED(payload) is not None):
         raise UnusualError

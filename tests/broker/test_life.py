@@ -2,7 +2,7 @@
 
 import ast
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,32 +73,58 @@ def test_states_are_in_the_queue_or_wait_or_are_over() -> None:
     assert sorted(Origin) == [Origin.NEW, Origin.WAITED, Origin.FOUND, Origin.AHEAD]
 
 
-def _assigned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+Named = dict[str, list[str]]
+"""The names of states, by the names of a module that stand for them."""
+
+
+def _assigned(function: ast.FunctionDef | ast.AsyncFunctionDef, named: Named) -> Iterator[str]:
     """The names of the states that a function assigns to an attribute `state`."""
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign):
             continue
-        for target in node.targets:
-            pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, node.value)]
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                pairs = zip(target.elts, node.value.elts, strict=True)
-            for aim, value in pairs:
-                if isinstance(aim, ast.Attribute) and aim.attr == "state":
-                    yield from _states(value)
+        for target, value in _pairs(node):
+            if isinstance(target, ast.Attribute) and target.attr == "state":
+                yield from _states(value, named)
 
 
-def _states(value: ast.expr) -> Iterator[str]:
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment assigns to what, each by itself."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=True)
+        else:
+            yield target, node.value
+
+
+def _states(value: ast.expr, named: Named) -> Iterator[str]:
     """The names of the states in an expression."""
     for node in ast.walk(value):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "State":
             yield node.attr
+        elif isinstance(node, ast.Name):
+            yield from named.get(node.id, ())
+
+
+def _named(module: ast.Module) -> Named:
+    """What stands for states in a module."""
+    named: Named = {}
+    for node in module.body:
+        if isinstance(node, ast.Assign):
+            for target, value in _pairs(node):
+                if isinstance(target, ast.Name) and isinstance(value, ast.Attribute):
+                    named[target.id] = [*_states(value, {})]
+    return named
 
 
 def test_every_assignment_is_a_move_of_the_table() -> None:
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted((ROOT / "broker").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (states := sorted({*_assigned(node)})):
+        module = ast.parse(path.read_text())
+        named = _named(module)
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
+                states := sorted({*_assigned(node, named)})
+            ):
                 found[path.relative_to(ROOT).as_posix(), node.name] = states
     after = {move.name: move.after.name for move in MOVES}
     assert found == {place: sorted(after[name] for name in names) for place, names in SITES.items()}
