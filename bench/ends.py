@@ -23,6 +23,7 @@ from typing import Any
 import aiomqtt
 
 from armbroker.client import ArmClient
+from bench.ticker import Ticker
 from broker.garbage import ShortCollections
 from tests.journey.running import RunningService, settings_of
 from tests.mosquitto import Mosquitto
@@ -36,7 +37,7 @@ QUIET_S, PAUSE_S, AHEAD_S, MOST_S = 5.0, 0.01, 25.0, 5.0
 AT_ONCE = 50
 MOST_TIMES = 3.0
 CLOSE = 1e-3
-PATIENCE_S, TICK_S = 120.0, 0.001
+PATIENCE_S = 120.0
 
 
 def params(limit: float) -> dict[str, Any]:
@@ -79,27 +80,6 @@ async def changes(client: ArmClient, others: list[str], until_s: float) -> list[
     return took
 
 
-class Ticker:
-    """Notes the CPU time of the loop of a service between two callbacks: how long whoever comes then waits at most."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._last_s = self._worst_s = 0.0
-        loop.call_soon_threadsafe(self._tick)
-
-    def take(self) -> float:
-        """The longest since the last call, ms."""
-        worst_s, self._worst_s = self._worst_s, 0.0
-        return 1_000 * worst_s
-
-    def _tick(self) -> None:
-        now_s = time.thread_time()
-        if self._last_s:
-            self._worst_s = max(self._worst_s, now_s - self._last_s)
-        self._last_s = now_s
-        self._loop.call_later(TICK_S, self._tick)
-
-
 def p99(took: list[float]) -> float:
     """The slowest of a hundred."""
     return sorted(took)[min(len(took) - 1, int(len(took) * 0.99))]
@@ -131,7 +111,7 @@ async def a_round(
     await asyncio.sleep(max(0.0, end_s - QUIET_S - 1.0 - time.time()))
     ticker.take()
     quiet = await changes(other, others, end_s - 1.0)
-    quiet_ms = ticker.take()
+    quiet_s = ticker.take()
     back: list[float] = []
     hearing = asyncio.create_task(hear(port, set(arms), end_s, back))
     meanwhile = await changes(other, others, end_s + MOST_S)
@@ -139,7 +119,10 @@ async def a_round(
         await hearing
     ratio = p99(meanwhile) / p99(quiet)
     print(told("quiet", quiet) + "; " + told(f"while {len(arms)} end", meanwhile) + f": {ratio:.2f} times")
-    print(f"  the loop of the service was busy for {quiet_ms:.1f} and {ticker.take():.1f} ms of CPU at most", end="; ")
+    print(
+        f"  the loop of the service was busy for {1e3 * quiet_s:.1f} and {1e3 * ticker.take():.1f} ms of CPU at most",
+        end="; ",
+    )
     print(f"led back after {min(back):.2f} to {max(back):.2f} s", flush=True)
     return ratio, max(back)
 
@@ -152,8 +135,8 @@ def told(when: str, took: list[float]) -> str:
 async def rounds(url: str, service: RunningService, arms: int, count: int) -> bool:
     """All rounds; whether each kept its bounds."""
     names = [f"sim-{number:04d}" for number in range(arms + OTHERS)]
-    kept, ticker = True, Ticker(service.call(asyncio.get_running_loop))
-    one, two = (ArmClient(url, root="bench", user=user, conn="a") for user in ("one", "two"))
+    kept, ticker = True, Ticker(service.call(asyncio.get_running_loop), time.thread_time)
+    one, two = (ArmClient(url, root="bench", user=user, conn=f"{user}-a") for user in ("one", "two"))
     async with one as client, two as other:
         await until_read(client, names)
         for _ in range(count):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from armbroker.client import ArmClient
+from bench.ticker import Ticker
 from broker.garbage import ShortCollections
 from tests.journey import running
 from tests.journey.running import RunningService, settings_of
@@ -27,7 +28,7 @@ from tests.mosquitto import Mosquitto
 
 MODE, LIMIT = "CARTESIAN_JOYSTICK", "twist_linear_soft_limit"
 PATH = f"{LIMIT}/{MODE}"
-TICK_S, PAUSE_S = 0.001, 0.02
+PAUSE_S = 0.02
 ASKING = 4
 PATIENCE_S, QUIET_SHARE = 600.0, 0.2
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -53,27 +54,6 @@ class Found(NamedTuple):
     changes: list[float]
     questions: list[float]
     stall_s: float
-
-
-class Ticker:
-    """Notes the longest time between two callbacks on the loop of a service."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._last_s = time.perf_counter()
-        self._worst_s = 0.0
-        loop.call_soon_threadsafe(self._tick)
-
-    def take(self) -> float:
-        """The longest time since the last call."""
-        worst_s, self._worst_s = self._worst_s, 0.0
-        return worst_s
-
-    def _tick(self) -> None:
-        now_s = time.perf_counter()
-        self._worst_s = max(self._worst_s, now_s - self._last_s - TICK_S)
-        self._last_s = now_s
-        self._loop.call_later(TICK_S, self._tick)
 
 
 async def ask(client: ArmClient, method: str) -> float:

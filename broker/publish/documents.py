@@ -302,7 +302,8 @@ class Documents:
                 self._agenda.start(key)
             if (publication := self._make(key, began)) is not None:
                 made.append(publication)
-        self.after_commit(partial(self._outbox.send_all, made))
+        if made:
+            self.after_commit(partial(self._outbox.send_all, made))
         spent_s = self._loop.time() - began
         live, self._live = self._outbox.live - self._live, self._outbox.live
         self._slice_s = BESIDE_S if live else SLICE_S

@@ -152,7 +152,7 @@ class BatchWriter:
             (job.REPLY_TAKEN, [(n,) for n in batch.replies] if batch.replies else ()),
             (tables.DESCRIPTIONS.put, list(map(tables.DESCRIPTIONS.make, self._new_descriptions(batch)))),
             *made.others,
-            (tables.DROP_HANDLE, [(identifier,) for identifier in batch.dropped_handles]),
+            (tables.DROP_HANDLE, [(one,) for one in batch.dropped_handles] if batch.dropped_handles else ()),
         )
 
     def _of_arms(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, list[Values]]]:
@@ -200,6 +200,8 @@ class BatchWriter:
     def _new_descriptions(self, batch: Batch) -> list[Values]:
         known = self.descriptions
         new = [row for row in batch.arms.values() if row.arm not in known or known[row.arm] != row.description]
+        if not new:
+            return []
         self._replaced = {row.arm: known.get(row.arm) for row in new}
         known.update((row.arm, row.description) for row in new)
         return [(row.arm, row.description) for row in new]

@@ -12,6 +12,7 @@ from handlers.rpc.outcome import Answer, Proposal
 from handlers.rpc.request import Request
 from handlers.state.arm_state import ArmState, as_message
 from handlers.state.places import Given, Place, by_slot
+from handlers.state.provenance import PARTED
 from handlers.state.refusals import NOTHING_CHANGED, distrusted_arm, not_read
 from schema.arms import Slot, Verb
 from schema.enums import ControlMode
@@ -190,7 +191,12 @@ def propose(
 
 
 def surely_loosens(state: ArmState, item: ConfigItem, value: Message) -> bool:
-    """Whether a Set of an item loosens if it is not refused; found without its checks."""
+    """Whether a Set of an item loosens if it is not refused; found without its checks.
+
+    Of an item that is set by parts it is not known: they are put into what is there.
+    """
+    if item.record in PARTED:
+        return False
     mode = int(value.control_mode) if item.modes else 0  # type: ignore[attr-defined]  # an item with modes has it
     return is_loosening(item, value, state.reported.get((item.key, mode)))
 

@@ -72,12 +72,7 @@ def check_id(value: str) -> str:
         FaultError: `bad_request_field`.
     """
     if not ID.fullmatch(value):
-        fault = FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -")
-        fault.below("id")
-        try:
-            raise fault
-        finally:
-            del fault  # the frame that it holds would hold it
+        raise FaultError("bad_request_field", f"{quote(value)} is not 1 to 64 of A-Z a-z 0-9 _ -", "id")
     return value
 
 

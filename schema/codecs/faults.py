@@ -32,11 +32,11 @@ _QUOTED_TYPES = frozenset((str, bool, int, float))
 class FaultError(Exception):
     """A fault below the place where its path is known; each level puts its own step before `path`."""
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, path: str = "") -> None:
         super().__init__(text)
         self.kind = kind
         self.text = text
-        self.path = ""
+        self.path = path
 
     def shown_before(self, other: "FaultError | None") -> bool:
         """Whether this fault, found after `other`, is told in its place: what is wrong with the form comes first."""
@@ -54,6 +54,34 @@ class FaultError(Exception):
         return BrokerError(self.kind, f"{self.path[:PATH] or 'the payload'}: {self.text}")
 
 
+class FirstFault:
+    """Of several faults of a document the one that is told."""
+
+    __slots__ = ("_fault",)
+
+    def __init__(self) -> None:
+        self._fault: FaultError | None = None
+
+    def add(self, fault: FaultError, place: str) -> None:
+        """A fault below a field name or `[index]`."""
+        fault.below(place)
+        if fault.shown_before(self._fault):
+            self._fault = fault
+
+    def tell(self) -> None:
+        """Raise the one that is told, if there is any; it is kept no longer, as the frames that it holds keep this.
+
+        Raises:
+            FaultError: there is one.
+        """
+        fault, self._fault = self._fault, None
+        try:
+            if fault is not None:
+                raise fault
+        finally:
+            del fault
+
+
 def quote(value: object) -> str:
     """A value as JSON text in ASCII, cut to `QUOTED` characters."""
     text = json.dumps(value[:QUOTED] if isinstance(value, str) else value)
@@ -69,9 +97,7 @@ def unknown_field(key: str, owner: str, known: Iterable[str]) -> FaultError:
     """The fault of a key that `owner`, which has the `known` ones, does not have."""
     names = tuple(known)
     text = f"{owner} has no such field, only: {', '.join(names) or 'none'}{did_you_mean(key, names)}"
-    fault = FaultError("unknown_field", text)
-    fault.below(step(key))
-    return fault
+    return FaultError("unknown_field", text, step(key))
 
 
 def wrong_type(value: object, need: str) -> NoReturn:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from schema.codecs import scalars
-from schema.codecs.faults import FaultError, quote, step, unknown_field, wrong_type
+from schema.codecs.faults import FaultError, FirstFault, quote, step, unknown_field, wrong_type
 from schema.fields import Field, Kind, fields_of
 from schema.messages import Message
 from schema.nearest import did_you_mean
@@ -163,18 +163,13 @@ def _read_list(convert: Convert) -> Convert:
         if type(values) is not list:
             wrong_type(values, "a list")
         done: list[Any] = []
-        first: FaultError | None = None
+        first = FirstFault()
         for index, value in enumerate(values):
             try:
                 done.append(convert(value))
             except FaultError as fault:
-                fault.below(f"[{index}]")
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, f"[{index}]")
+        first.tell()
         return tuple(done)
 
     return read
@@ -187,18 +182,13 @@ def _read_map(key_kind: Kind, convert: Convert) -> Convert:
         if type(values) is not dict:
             wrong_type(values, "an object")
         done: dict[Any, Any] = {}
-        first: FaultError | None = None
+        first = FirstFault()
         for key, value in values.items():
             try:
                 done[read_key(key)] = convert(value)
             except FaultError as fault:
-                fault.below(step(key))
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, step(key))
+        first.tell()
         return done
 
     return read
@@ -227,7 +217,7 @@ def _reader(cls: type[Message]) -> Convert:
         if type(mapping) is not dict:
             wrong_type(mapping, f"an object ({cls.__name__})")
         values: dict[str, Any] = {}
-        first: FaultError | None = None
+        first = FirstFault()
         for name, value in mapping.items():
             convert = plan.get(name)
             if convert is None:
@@ -235,13 +225,8 @@ def _reader(cls: type[Message]) -> Convert:
             try:
                 values[name] = convert(value)
             except FaultError as fault:
-                fault.below(name)
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, name)
+        first.tell()
         return cls(**values)
 
     return read

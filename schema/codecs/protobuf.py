@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as Generated
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from schema.codecs.faults import FaultError, step
+from schema.codecs.faults import FaultError, FirstFault, step
 from schema.codecs.registry import MESSAGES
 from schema.codecs.scalars import read_double, read_float32, rounded
 from schema.fields import Field, Kind, fields_of
@@ -148,18 +148,13 @@ def _read_one(field: Field, *, strict: bool) -> Convert:
 def _read_list(convert: Convert) -> Convert:
     def read(values: Any) -> tuple[Any, ...]:
         done: list[Any] = []
-        first: FaultError | None = None
+        first = FirstFault()
         for index, value in enumerate(values):
             try:
                 done.append(convert(value))
             except FaultError as fault:
-                fault.below(f"[{index}]")
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, f"[{index}]")
+        first.tell()
         return tuple(done)
 
     return read
@@ -168,18 +163,13 @@ def _read_list(convert: Convert) -> Convert:
 def _read_map(convert: Convert) -> Convert:
     def read(values: Any) -> dict[Any, Any]:
         done: dict[Any, Any] = {}
-        first: FaultError | None = None
+        first = FirstFault()
         for key in sorted(values):
             try:
                 done[key] = convert(values[key])
             except FaultError as fault:
-                fault.below(step(str(key)))
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, step(str(key)))
+        first.tell()
         return done
 
     return read
@@ -202,20 +192,15 @@ def _reader(cls: type[Message], strict: bool) -> Convert:
 
     def read(message: Generated) -> Message:
         values: dict[str, Any] = {}
-        first: FaultError | None = None
+        first = FirstFault()
         for name, has_presence, convert in plan:
             if has_presence and not message.HasField(name):
                 continue
             try:
                 values[name] = convert(getattr(message, name))
             except FaultError as fault:
-                fault.below(name)
-                first = fault if fault.shown_before(first) else first
-        if first is not None:
-            try:
-                raise first
-            finally:
-                del first  # the frame that it holds would hold it
+                first.add(fault, name)
+        first.tell()
         return cls(**values)
 
     return read

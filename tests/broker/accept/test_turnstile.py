@@ -89,6 +89,25 @@ def test_tightenings_neither_count_nor_are_refused(tmp_path: Path) -> None:
     play(tmp_path, scenario, rates=SMALL)
 
 
+def test_a_part_that_tightens_what_stays_beside_it_is_no_loosening(tmp_path: Path) -> None:
+    def speeds(joint: int, limit: float) -> dict[str, Any]:
+        prefix = f"joint_limits.joint_{joint}"
+        return {"parameters": {f"{prefix}.has_velocity_limits": True, f"{prefix}.max_velocity": limit}}
+
+    async def scenario(plant: Plant) -> None:
+        for joint in (1, 2):
+            assert (await plant.call("r1", "SetJointParameters", speeds(joint, 0.5)))["stage"] == "applied"
+        for number in range(10):
+            plant.send("r1", "SetGravityVector", {"z": -9.7 - number / 100})
+        await plant.turn(0.1)
+        for joint in (1, 2):
+            reply = await plant.call("r1", "SetJointParameters", speeds(joint, 0.4))
+            assert reply["stage"] == "applied", reply
+        assert (await plant.call("r1", "SetJointParameters", speeds(1, 0.45)))["error"]["kind"] == "rate_limited"
+
+    play(tmp_path, scenario, rates=SMALL)
+
+
 def test_tightenings_leave_the_bucket_full(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         for number in range(10):

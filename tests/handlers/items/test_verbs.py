@@ -4,11 +4,12 @@ import pytest
 
 from handlers.items.verbs import slot_of, surely_loosens
 from handlers.rpc_table import RPC_TABLE
+from handlers.state.provenance import PARTED
 from schema.arms import Verb
 from schema.enums import CartesianReferenceFrame, ControlMode
 from schema.envelope import Stage, View
 from schema.errors import BrokerError
-from schema.items import ITEMS
+from schema.items import CONFIG_ITEMS, ITEMS, ConfigItem
 from schema.messages import (
     CartesianReferenceFrameInfo,
     ControlModeInformation,
@@ -136,6 +137,11 @@ def test_that_a_set_loosens_is_known_before_it_is_checked(limit: float) -> None:
     del state.reported[TWIST]
     assert surely_loosens(state, item, linear(limit))
     assert surely_loosens(state, ITEMS["gravity_vector"], GravityVector(0.0, 0.0, -9.81))
+
+
+@pytest.mark.parametrize("item", [item for item in CONFIG_ITEMS if item.record in PARTED], ids=lambda item: item.key)
+def test_of_what_is_set_by_parts_that_is_not_known(item: ConfigItem) -> None:
+    assert not surely_loosens(arm(), item, item.record())
 
 
 MODES = {
