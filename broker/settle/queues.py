@@ -210,6 +210,9 @@ class Queues:
                 job = session.jobs[0]
                 await _do(session, job, workers)
                 session.jobs.remove(job)
+                if not session.resting and self._run_now(session, workers, None):
+                    break
+                session.running = True
         finally:
             self._end_run(session)
 

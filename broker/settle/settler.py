@@ -10,7 +10,7 @@ import structlog
 
 from broker.arms.arm_session import ArmSession, is_clear
 from broker.arms.batch_job import BatchJob
-from broker.arms.jobs import ChangeJob, Waiter
+from broker.arms.jobs import ChangeJob, Job, Waiter
 from broker.life import WAITING, State
 from broker.publish.documents import Documents
 from broker.record.ledger import Ledger
@@ -349,18 +349,23 @@ class Settler:
         return True
 
     def _mark_next(self, session: ArmSession, job: ChangeJob) -> bool:
-        """Let the next change share the commit of this one; whether there is something to wait for."""
-        index = session.jobs.index(job) + 1
-        if index >= len(session.jobs):
+        """Let what follows share the commit of this one; whether there is something to wait for.
+
+        That is the next change, and of a prompt arm all behind it up to one that cannot have its number yet.
+        """
+        following = session.jobs[session.jobs.index(job) + 1 :]
+        for later in following:
+            if not self._gets_number(session, later) or not session.adapter.prompt:
+                break
+        return bool(following)
+
+    def _gets_number(self, session: ArmSession, job: Job) -> bool:
+        """Whether a change that follows has its command number now, unless it had one before."""
+        if type(job) is not ChangeJob or job.waits_turn or job.unchanged:
             return False
-        following = session.jobs[index]
-        if not isinstance(following, ChangeJob) or following.state is not State.ACCEPTED or following.unchanged:
-            return True
-        if following.waits_turn:
-            return True
-        if not isinstance(following, BatchJob) and self._obstacles.of(session, following) is None:
-            self._mark_writing(session, following)
-        return True
+        if job.state is _ACCEPTED and self._obstacles.of(session, job) is None:
+            self._mark_writing(session, job)
+        return job.state is _WRITING
 
     def _mark_writing(self, session: ArmSession, job: ChangeJob) -> None:
         self._ledger.mark_writing(session, job)

@@ -13,7 +13,7 @@ from devices.guard import GuardedFaultyArm
 from schema.enums import ControlMode
 from schema.floats import as_float32
 from schema.messages import GravityVector, Message, TwistLinearSoftLimit
-from tests.broker.settle.killed_pass import CHANGES, send_all
+from tests.broker.settle.killed_pass import CHANGES, send_all, send_all_behind
 from tests.broker.settle.test_settler import commands
 from tests.virtual_plant import Plant, play, run
 
@@ -42,9 +42,10 @@ class OddArm(GuardedFaultyArm):
         return read if found is None else found
 
 
-def kill_in_pass(data: Path, after: int, refused: int = 0) -> None:
+def kill_in_pass(data: Path, after: int, refused: int = 0, *, behind: bool = False) -> None:
     """Run a service that is killed after the arm took so many commands; from `refused` on it took nothing."""
-    command = (sys.executable, "-m", "tests.broker.settle.killed_pass", str(data), str(after), str(refused))
+    numbers = (str(after), str(refused), str(int(behind)))
+    command = (sys.executable, "-m", "tests.broker.settle.killed_pass", str(data), *numbers)
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
 
 
@@ -60,9 +61,35 @@ def test_changes_of_one_read_share_the_commit_of_their_ends(tmp_path: Path) -> N
     play(tmp_path, scenario)
 
 
-@pytest.mark.parametrize("after", range(1, len(CHANGES) + 1))
-def test_a_kill_in_the_pass_loses_nothing_and_does_nothing_twice(tmp_path: Path, after: int) -> None:
-    kill_in_pass(tmp_path, after)
+def test_changes_behind_another_job_of_their_arm_share_the_commit_of_their_ends(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await send_all_behind(plant)
+        before = plant.store._writer.commits
+        assert [outcome(await plant.reply(name)) for name, _, _ in CHANGES] == ["applied"] * len(CHANGES)
+        assert plant.store._writer.commits == before + 3  # the first one's number, its end, those of all others
+        assert commands(tmp_path, "twist_linear_soft_limit") == [[1, 1 + n] for n in range(len(CHANGES))]
+
+    play(tmp_path, scenario)
+
+
+def test_a_change_of_nothing_lets_those_behind_it_share_their_commits(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        await plant.call("r1", "SetGravityVector", GRAVITY, id="first")
+        before = plant.store._writer.commits
+        plant.send("r1", "SetGravityVector", GRAVITY, id="same")
+        send_all(plant)
+        assert [outcome(await plant.reply(name)) for name, _, _ in CHANGES] == ["applied"] * len(CHANGES)
+        assert plant.store._writer.commits <= before + 5
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("after", "behind"),
+    [*((one, False) for one in range(1, len(CHANGES) + 1)), *((one, True) for one in range(2, len(CHANGES) + 1))],
+)
+def test_a_kill_in_the_pass_loses_nothing_and_does_nothing_twice(tmp_path: Path, after: int, behind: bool) -> None:
+    kill_in_pass(tmp_path, after, behind=behind)
 
     async def next_run() -> None:
         async with Plant(tmp_path) as plant:
@@ -71,7 +98,8 @@ def test_a_kill_in_the_pass_loses_nothing_and_does_nothing_twice(tmp_path: Path,
             assert description.fence == (1, after)
             ends = {name: outcome(await plant.reply(name)) for name, _, _ in CHANGES}
             last_sent = {mode: name for name, mode, _ in CHANGES[:after]}
-            overtaken = {name for name, _, _ in CHANGES[:after]} - set(last_sent.values())
+            passed = CHANGES[behind:after]  # the end of the first of those behind another job stands before the pass
+            overtaken = {name for name, _, _ in passed} - set(last_sent.values())
             assert ends == {name: "overwritten" if name in overtaken else "applied" for name, _, _ in CHANGES}
             told = {event["request_id"].rpartition("/")[2]: event["cause"] for event in plant.events()}
             assert told == {name: "superseded" if name in overtaken else "applied" for name, _, _ in CHANGES}
