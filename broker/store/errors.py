@@ -58,6 +58,16 @@ class RowDamagedError(StoreError):
         self.damage = damage
 
 
+def _primary(error: BaseException) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else int(code) & _PRIMARY_CODE
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether SQLite found damaged pages."""
+    return _primary(error) in _DAMAGED
+
+
 def store_error(error: BaseException, *, no_room: bool = False) -> StoreError:
     """What an error met while reading or writing the file means; anything but a full disk breaks the store.
 
@@ -65,11 +75,10 @@ def store_error(error: BaseException, *, no_room: bool = False) -> StoreError:
     """
     if isinstance(error, StoreError):
         return error
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = None if code is None else code & _PRIMARY_CODE
+    primary = _primary(error)
     full = primary == sqlite3.SQLITE_FULL or (no_room and primary in _OF_NO_ROOM)
     if full or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreFullError(f"the store's disk is full: {error}")
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    remedy = f": {REMEDY}" if code is not None and code & _PRIMARY_CODE in _DAMAGED else ""
+    remedy = f": {REMEDY}" if is_damage(error) else ""
     return StoreBrokenError(f"the store failed: {name}: {error}{remedy}")

@@ -334,6 +334,16 @@ class GroupCommit(PlanReader):
             with suppress(RuntimeError):  # the loop is closed: the next check finds it again
                 self._loop.call_soon_threadsafe(self.on_damage, damage)
 
+    def _finish_log_soon(self) -> None:
+        """Runs in a thread: the loop's own hands everything to the writer."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: the end copies the log
+                self._loop.call_soon_threadsafe(self._finish_log)
+
+    def _finish_log(self) -> None:
+        if not self._stopped and self._error is None:
+            self._writer.checkpoint()
+
     def _now_s(self) -> float:
         """The loop's clock; 0 where no event loop is met yet."""
         return 0.0 if self._loop is None else self._loop.time()

@@ -21,6 +21,8 @@ APPLICATION_ID = 0x41524D42
 
 BUSY_MS = 5000
 """How long a lock of somebody else is waited for."""
+FAR_PAGES = 16_000
+"""A commit copies the log itself where it became so long: it was not copied off the path of the commits."""
 PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("journal_mode", "WAL", "wal"),
     ("synchronous", "FULL", 2),
@@ -29,7 +31,7 @@ PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("trusted_schema", "OFF", 0),
     ("cell_size_check", "ON", 1),
     ("mmap_size", "0", 0),
-    ("wal_autocheckpoint", "4000", 4000),
+    ("wal_autocheckpoint", str(FAR_PAGES), FAR_PAGES),
     ("journal_size_limit", "67108864", 67_108_864),
     ("temp_store", "MEMORY", 2),
 )
@@ -219,9 +221,20 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
     )
-    for name in ("busy_timeout", "trusted_schema", "cell_size_check", "mmap_size"):
-        value = next(value for known, value, _ in PRAGMAS if known == name)
-        connection.execute(f"PRAGMA {name} = {value}").fetchall()
+    return _with(connection, "busy_timeout", "trusted_schema", "cell_size_check", "mmap_size")
+
+
+def connect_copier(path: Path) -> sqlite3.Connection:
+    """A connection that copies the log of a file that others write; waits for none of them."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    return _with(connection, "synchronous", "trusted_schema", "cell_size_check", "mmap_size")
+
+
+def _with(connection: sqlite3.Connection, *names: str) -> sqlite3.Connection:
+    """Set some of `PRAGMAS`."""
+    for name, value, _ in PRAGMAS:
+        if name in names:
+            connection.execute(f"PRAGMA {name} = {value}").fetchall()
     return connection
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from broker.store.anchor import AnchorFile
 from broker.store.archive import forget_archived, write_archives
+from broker.store.checkpoints import Checkpoints
 from broker.store.copies import remove_old
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.group_commit import GroupCommit
@@ -62,6 +63,9 @@ class Store(GroupCommit):
         anchor.report = self._fail_from_thread
         self._now = now
         self._scrub = self._new_scrub()
+        self._checkpoints = Checkpoints(
+            path, lambda: writer.commits, writer.tell_next, self._finish_log_soon, self._fail_from_thread
+        )
         self._surveyed = surveyed
         self._closed = False
 
@@ -201,6 +205,7 @@ class Store(GroupCommit):
             return
         self._closed = True
         self._scrub.stop()
+        self._checkpoints.stop()
         self._drain()
         self._stop()
         if self._error is None and clean:
@@ -215,6 +220,7 @@ class Store(GroupCommit):
             self._lock.release()
 
     def _loop_runs(self) -> None:
+        self._checkpoints.start()
         if not self._surveyed.whole:
             self.scrub()
 

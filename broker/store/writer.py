@@ -53,6 +53,7 @@ class Writer:
         self._error: StoreError | None = None
         self._last: Future[Any] | None = None
         self._waits_ms = BUSY_MS
+        self._next: Callable[[], None] | None = None
         self.spent_s = 0.0
         """What the last transaction took."""
 
@@ -114,6 +115,14 @@ class Writer:
         self._last = done
         return done
 
+    def tell_next(self, call: Callable[[], None]) -> None:
+        """Call after the next transaction, once, in the thread that does it; from any thread."""
+        self._next = call
+
+    def checkpoint(self) -> None:
+        """Copy the rest of the log into the file before anything else is committed."""
+        self._last = self._thread.submit(self._checkpoint)
+
     def close(self) -> None:
         """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
         self._thread.shutdown(wait=True)
@@ -141,6 +150,10 @@ class Writer:
         self._work(work)
         self._batches.write_late()
 
+    def _checkpoint(self) -> None:
+        with suppress(sqlite3.Error):  # what fails here fails again where it is told
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
     def _transact(self, work: Callable[[], T]) -> T:
         if self._error is not None:
             raise self._error
@@ -156,6 +169,9 @@ class Writer:
             numbers = (self._epoch, self._batches.commits, newest, newest)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
             self.spent_s = monotonic() - begun_s
+            if self._next is not None:
+                call, self._next = self._next, None
+                call()
         except Exception as error:
             self._error = store_error(error)
             raise self._error from error

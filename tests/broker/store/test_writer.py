@@ -97,3 +97,28 @@ def test_what_writes_late_rows_does_not_keep_the_loop(writer: Writer) -> None:
     assert writer.commit_here(of("arm2")) is None  # is new: what is late is written, too
     writer.commit(of("arm2")).result()
     assert writer.commit_here(of("arm2")) is not None
+
+
+def test_the_next_transaction_is_told_once_and_by_the_thread_that_did_it(writer: Writer) -> None:
+    told: list[int] = []
+    writer.tell_next(lambda: told.append(writer.commits))
+    for _ in range(2):
+        writer.run(lambda _: None).result()
+    assert told == [writer.commits - 1]
+
+
+def test_what_is_left_of_the_log_is_copied_before_the_next_commit(writer: Writer, tmp_path: Path) -> None:
+    batch = Batch()
+    batch.put_principal("user:alice", 1)
+    writer.commit(batch).result()
+    with closing(connect(tmp_path / "file")) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM principal").fetchall()
+        writer.checkpoint()  # an old state is read: that is no error
+        writer.run(lambda _: None).result()
+        other.execute("ROLLBACK")
+        writer.checkpoint()
+        ((_, frames, copied),) = writer.run(
+            lambda _: other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        ).result()
+    assert copied == frames > 0
