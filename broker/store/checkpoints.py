@@ -1,8 +1,7 @@
 """Copies the write-ahead log into the file, in a thread and on a connection of its own, while commits go on.
 
-A commit that does it on its way keeps everybody waiting for as long as the disk takes. What comes while the log is
-copied is copied once more; the little that comes meanwhile is left to `finish`, which lets no commit pass: the one
-after it begins the log again.
+A commit that does it on its way keeps everybody waiting for as long as the disk takes. What little comes while the log
+is copied is left to `finish`, which lets no commit pass: the one after it begins the log again.
 """
 
 import os
@@ -24,10 +23,10 @@ LONG = 4_000
 """Frames of a log that is copied; a frame is a page."""
 LEFT = 1_000
 """Frames of a log that is copied once nobody commits any more: a load was there."""
-TIMES = 2
-"""So many times in a row what came meanwhile is copied while commits go on."""
+TIMES, FEW = 3, 500
+"""So many times in a row it is copied while commits go on, unless few frames came meanwhile."""
 AGAIN_S, AGAIN_LATEST_S = 1.0, 60.0
-"""How long a log is left that cannot be copied: at first, also while an old state is read, and after many failures."""
+"""How long a log is left that could not be copied: at first, and after many failures."""
 _HEAD, _FRAME = 32, 24
 """Bytes of the head of a log, and of the head of each frame."""
 _SALTS = slice(16, 24)
@@ -110,7 +109,7 @@ class Checkpoints:
         except (StoreError, sqlite3.Error, OSError) as error:
             return self._failed(error)
         self._again_s = AGAIN_S
-        return rest if whole else Rest(AGAIN_S, listens=False)
+        return rest if whole or rest is not IDLE else Rest(AGAIN_S, listens=False)
 
     def _run(self) -> None:
         while not self._stopping:
@@ -124,18 +123,17 @@ class Checkpoints:
         self._woken.clear()
 
     def _copy(self) -> bool:
-        """Copy the log; whether no reader of an old state stood in the way."""
+        """Copy the log; whether no reader of an old state, nor a commit that copies it itself, stood in the way."""
         if self._connection is None:
             self._connection = connect_copier(self._path)
-        before = -1
         for _ in range(TIMES):
             ((busy, frames, copied),) = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-            if busy or self._stopping or (copied == frames and not reaches(self._log, frames + 1)):
-                return True
-            if copied == before < frames:
+            if busy or copied < frames:
                 return False
-            before = copied
-        self._finish()
+            if self._stopping or not reaches(self._log, frames + FEW):
+                break
+        if self._quiet == 0:
+            self._finish()
         return True
 
     def _failed(self, error: StoreError | sqlite3.Error | OSError) -> Rest:

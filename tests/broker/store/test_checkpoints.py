@@ -123,29 +123,34 @@ def test_a_long_log_is_copied_while_commits_come_and_begins_again(written: Writt
         written.commit()
         assert not reaches(written.log, LONG)
     assert turns == [LOOK] * 5
-    assert (written.finished, written.failed) == (0, [])
+    assert (written.finished, written.failed) == (5, [])
 
 
-def test_what_comes_while_it_is_copied_is_left_to_the_writer(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("few", "times"), [(1, module.TIMES), (1_000, 1)])
+def test_what_little_comes_while_it_is_copied_is_left_to_the_writer(
+    written: Written, monkeypatch: pytest.MonkeyPatch, few: int, times: int
+) -> None:
     """A transaction is under way whenever it is copied, and ends before the log is looked at."""
-    honest = module.reaches
+    honest, ended = module.reaches, 0
     written.fill(LONG)
     with closing(connect(written.path)) as other, monkeypatch.context() as patched:
 
         def end_and_begin(path: Path, count: int) -> bool:
-            if other.in_transaction and count > LONG:
+            nonlocal ended
+            if other.in_transaction:
                 other.execute("COMMIT")
-            if not other.in_transaction:
-                other.execute("BEGIN IMMEDIATE")
-                insert(other)
+                ended += 1
+            other.execute("BEGIN IMMEDIATE")
+            insert(other)
             return honest(path, count)
 
+        patched.setattr(module, "FEW", few)
         patched.setattr(module, "reaches", end_and_begin)
         assert written.checkpoints.turn() == LOOK
-        assert written.finished == 1
+        assert (ended, written.finished) == (times, 1)
+        other.execute("COMMIT")
         assert reaches(written.log, LONG)
-        other.execute("ROLLBACK")
-    written.checkpoints.turn()
+    written.writer.checkpoint()
     written.commit()
     assert not reaches(written.log, LONG)
 
@@ -172,16 +177,15 @@ def test_it_goes_on_once_an_old_state_is_read_no_longer(written: Written) -> Non
         reader.execute("BEGIN")
         (seen,) = reader.execute("SELECT count(*) FROM principal").fetchone()
         written.fill(LONG)
-        assert written.checkpoints.turn() == Rest(AGAIN_S, listens=False)
-        written.commit()
-        assert written.checkpoints.turn() == Rest(AGAIN_S, listens=False)
+        rests = [written.checkpoints.turn() for _ in range(4)]
         assert reader.execute("SELECT count(*) FROM principal").fetchone() == (seen,)
-    written.commit()
-    assert written.checkpoints.turn() == LOOK
+        assert written.copied() < written.rows()
+    assert rests == [LOOK, QUIET, *[Rest(AGAIN_S, listens=False)] * 2]
+    assert written.checkpoints.turn() == IDLE
     assert written.copied() == written.rows() > seen
     written.commit()
     assert not reaches(written.log, LONG)
-    assert written.failed == []
+    assert (written.finished, written.failed) == (0, [])
 
 
 def test_a_copy_that_fails_is_told_by_name_and_tried_again(
