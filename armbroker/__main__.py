@@ -3,6 +3,7 @@
 import gc
 import sys
 
+from armbroker.cli import large_pages
 from armbroker.cli.exits import Exit
 
 
@@ -18,6 +19,11 @@ def main() -> None:
 
 def _dispatch(arguments: list[str]) -> None:
     if arguments[:1] == ["run"]:
+        try:
+            large_pages.ask()
+        except large_pages.NoValueError as error:
+            sys.stderr.write(f"armbroker run: {error}\n")
+            sys.exit(Exit.USAGE)
         gc.disable()  # what is loaded stays; collections begin with what is served
         sys.modules["rich"] = None  # type: ignore[assignment] # None forbids it: structlog would load it for a console
         from armbroker.cli.run import run  # noqa: PLC0415 - the service does not load what only the other commands need

@@ -12,7 +12,7 @@ import msgspec
 
 from broker.reload import AT_START
 from broker.settings import Settings
-from broker.settings.environment import TOOLS, VARIABLES
+from broker.settings.environment import PROCESS, TOOLS, VARIABLES
 from scripts.generate_docs import NOTE, code, table
 from scripts.settings_table import SETTINGS
 
@@ -100,6 +100,11 @@ def page() -> str:
             parts.append(f"{when[0].upper()}{when[1:]}.\n")
         rows = [_row(leaf) for leaf in found if leaf.table == name]
         parts.append(table(("key", "type", "default", "allowed", "meaning", "variable"), rows))
+    parts += [
+        "## Variables for the process of the service\n",
+        "Read before the settings are ([performance.md](performance.md)).\n",
+    ]
+    parts.append(table(("variable", "meaning"), [(code(name), what) for name, what in PROCESS.items()]))
     parts += ["## Variables for people's tools alone\n", "The service passes over them ([tools.md](tools.md)).\n"]
     parts.append(table(("variable", "meaning"), [(code(name), what) for name, what in TOOLS.items()]))
     return "\n".join(parts)

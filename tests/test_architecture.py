@@ -105,6 +105,7 @@ def test_an_mqtt_library_is_imported_by_one_client_only(library: str, sources: t
 
 
 ENVIRONMENT = {
+    "armbroker/cli/large_pages.py": "begins the process of the service again with another one",
     "armbroker/cli/profiles.py": "reads it, for people's tools",
     "broker/settings/journal.py": "systemd tells by it which stream its journal reads",
     "broker/settings/load.py": "reads it",

@@ -35,6 +35,11 @@ TOOLS: Mapping[str, str] = {
 }
 """Variables for people's tools alone, and what they mean; the service passes over them."""
 
+PROCESS: Mapping[str, str] = {
+    "ARMBROKER_LARGE_PAGES": "`false`: memory of the service lies in small pages also where the kernel has large ones",
+}
+"""Variables for the process of the service, read before its settings are, and what they mean."""
+
 
 def override(document: dict[str, Any], environment: Mapping[str, str]) -> dict[KeyPath, str]:
     """Put in what the environment says; the variable that each setting comes from."""
@@ -67,5 +72,5 @@ def strays(environment: Mapping[str, str]) -> list[str]:
     return [
         f"{name}: no such setting{did_you_mean(name, VARIABLES)}"
         for name in environment
-        if name.upper().startswith(PREFIX) and name not in VARIABLES and name not in TOOLS
+        if name.upper().startswith(PREFIX) and name not in {**VARIABLES, **TOOLS, **PROCESS}
     ]

