@@ -12,7 +12,7 @@ from typing import Any
 
 from broker.store.errors import StoreError
 from broker.store.rows import Damage
-from broker.store.store import Store
+from broker.store.store import FILE, Store
 from tests.campaigns.defects import VARIABLE
 from tests.campaigns.figures import Figures
 from tests.campaigns.people import dice_of
@@ -69,6 +69,7 @@ class _Cuts:
                 self._judge(Path(room), told, f"cut at step {moment}")
             self._figures.trials += 1
         self._figures.count("steps recorded", len(self._steps))
+        self._figures.count("pages copied", sum(step[:2] == ("write", FILE) for step in self._steps))
         self._figures.count("replies told", len(told.replies))
 
     def _judge(self, directory: Path, told: Told, where: str) -> None:

@@ -27,7 +27,10 @@ _ADDRESS = re.compile(rb"/res/([\w.-]+)/([\w.-]+)/[\w-]+")
 
 
 class Step(NamedTuple):
-    """One thing that happened: `call` is write, sync, cut, rename, remove, make or told; others as it needs them."""
+    """One thing that happened: `call` is write, sync, cut, rename, remove, make or told; others as it needs them.
+
+    A sync that others wrote beside is told twice, `begun` and then sync, both with its thread as `data`.
+    """
 
     call: str
     name: str = ""
@@ -49,10 +52,12 @@ def steps(log: Path, directory: Path) -> list[Step]:
             resumed = _RESUMED.match(line)
             if resumed is not None:
                 rest = begun.pop(resumed["pid"] + resumed["call"], "") + resumed["rest"]
-                found += reader.steps(resumed["call"], rest)
+                syncs = list(reader.syncs(resumed["pid"], resumed["call"], rest))
+                found += syncs or reader.steps(resumed["call"], rest)
             elif (call := _CALL.match(line)) is not None:
                 if call["rest"].endswith("<unfinished ...>"):
-                    begun[call["pid"] + call["call"]] = call["rest"].removesuffix("<unfinished ...>")
+                    rest = begun[call["pid"] + call["call"]] = call["rest"].removesuffix("<unfinished ...>")
+                    found += (step._replace(call="begun") for step in reader.syncs(call["pid"], call["call"], rest))
                 else:
                     found += reader.steps(call["call"], call["rest"])
     return found
@@ -69,6 +74,11 @@ class _Reader:
         text = path.decode(errors="replace")
         name = text.removeprefix(self._directory)
         return name if name != text and "/" not in name and not name.endswith(("-shm", ".lock")) else ""
+
+    def syncs(self, pid: str, call: str, rest: str) -> Iterator[Step]:
+        """The sync of a thread that others went on beside."""
+        if call in ("fsync", "fdatasync"):
+            yield from (step._replace(data=pid.encode()) for step in self.steps(call, rest))
 
     def steps(self, call: str, rest: str) -> Iterator[Step]:
         """The steps of one call; none of those that failed or concern other files."""
@@ -120,6 +130,7 @@ class Disk:
     def __init__(self) -> None:
         self._durable: dict[str, bytearray] = {}
         self._pending: dict[str, list[Step]] = {}
+        self._begun: dict[tuple[str, bytes], list[Step]] = {}
 
     def take(self, step: Step) -> None:
         """One more step was done before the cut."""
@@ -132,13 +143,22 @@ class Disk:
             name = step.data.decode()
             self._durable[name] = self._durable.pop(step.name, bytearray())
             self._pending[name] = self._pending.pop(step.name, [])
+        elif step.call == "begun":
+            self._begun[step.name, step.data] = list(self._pending.get(step.name, []))
         elif step.call == "sync":
-            for pending in self._pending.get(step.name, []):
-                _apply(self._durable.setdefault(step.name, bytearray()), pending)
-            self._pending[step.name] = []
+            self._sync(step)
         elif step.call in ("write", "cut"):
             self._durable.setdefault(step.name, bytearray())
             self._pending.setdefault(step.name, []).append(step)
+
+    def _sync(self, step: Step) -> None:
+        """What was written before a sync began is on the disk; what came beside it need not be."""
+        pending = self._pending.get(step.name, [])
+        covered = {id(one) for one in self._begun.pop((step.name, step.data), pending)}
+        for one in pending:
+            if id(one) in covered:
+                _apply(self._durable.setdefault(step.name, bytearray()), one)
+        self._pending[step.name] = [one for one in pending if id(one) not in covered]
 
     def cut(self, dice: random.Random, target: Path) -> int:
         """Write into a directory what a power cut now may leave; how many writes were lost or torn."""

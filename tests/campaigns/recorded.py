@@ -1,7 +1,7 @@
 """The service as the campaign of power cuts records it: `python -m tests.campaigns.recorded run ...`.
 
 It is `armbroker run ...`, with a defect of `tests.campaigns.defects` if one is named, and every change of the anchor is
-written to a file, too: it happens in memory, which no system call shows.
+written to a file, too: it happens in memory, which no system call shows. The write-ahead log is copied often.
 """
 
 import os
@@ -9,9 +9,18 @@ import sys
 from pathlib import Path
 
 from armbroker.__main__ import main
+from broker.store import checkpoints
 from broker.store.anchor import AnchorFile
 from tests.campaigns.defects import DEFECTS, VARIABLE
 from tests.campaigns.powerlog import ANCHOR_LOG, PAGE
+
+LONG, LOOK_S = 60, 0.01
+"""Frames of a log that is copied here, and how often it is looked at: some copies are under way at the cuts."""
+
+
+def copy_often() -> None:
+    """Let the log be long early."""
+    checkpoints.LONG, checkpoints.LOOK = LONG, checkpoints.Rest(LOOK_S, listens=False)
 
 
 def record() -> None:
@@ -34,5 +43,6 @@ if __name__ == "__main__":
     if defect := os.environ.get(VARIABLE, ""):
         DEFECTS[defect]()
     record()
+    copy_often()
     sys.argv[0] = "armbroker"
     main()
