@@ -1,7 +1,8 @@
 """Copies the write-ahead log into the file, in a thread and on a connection of its own, while commits go on.
 
-A commit that does it on its way keeps everybody waiting for as long as the disk takes. What little comes while the log
-is copied is left to `finish`, which lets no commit pass: the one after it begins the log again.
+A commit that does it on its way keeps everybody waiting for as long as the disk takes. The one after the whole log was
+copied begins it again. Where commits come too fast for that, the little that came meanwhile is left to `finish`, which
+lets no commit pass.
 """
 
 import os
@@ -19,12 +20,12 @@ from broker.store.schema import connect_copier
 
 log = structlog.get_logger()
 
-LONG = 4_000
+LONG = 3_000
 """Frames of a log that is copied; a frame is a page."""
 LEFT = 1_000
 """Frames of a log that is copied once nobody commits any more: a load was there."""
-TIMES, FEW = 3, 500
-"""So many times in a row it is copied while commits go on, unless few frames came meanwhile."""
+TIMES, LONGER = 2, 4_500
+"""So many times in a row it is copied while commits go on, unless none came meanwhile; `finish` is for longer ones."""
 AGAIN_S, AGAIN_LATEST_S = 1.0, 60.0
 """How long a log is left that could not be copied: at first, and after many failures."""
 _HEAD, _FRAME = 32, 24
@@ -130,9 +131,9 @@ class Checkpoints:
             ((busy, frames, copied),) = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             if busy or copied < frames:
                 return False
-            if self._stopping or not reaches(self._log, frames + FEW):
-                break
-        if self._quiet == 0:
+            if self._stopping or not reaches(self._log, frames + 1):
+                return True
+        if reaches(self._log, LONGER):
             self._finish()
         return True
 
