@@ -13,8 +13,10 @@ from pathlib import Path
 
 VARIABLE = "ARMBROKER_LARGE_PAGES"
 """`false` leaves memory as it is; unset and `true` mean large pages where they can be had."""
-_BEGUN = "begun"
-"""What the variable says to the interpreter that began with them."""
+_BEGUN = "begun as "
+"""What the variable says to the interpreter that began with them, before the name of the process."""
+NAME = Path("/proc/self/comm")
+"""What `ps` and `pidof` know the process by."""
 ASKS: Mapping[str, str] = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """What asks for them. Who sets one of these himself is left alone."""
 KERNEL = Path("/sys/kernel/mm/transparent_hugepage")
@@ -36,9 +38,10 @@ def ask(environment: MutableMapping[str, str] = os.environ) -> None:
         NoValueError: the variable is neither `true` nor `false`.
     """
     said = environment.pop(VARIABLE, "true")
-    if said == _BEGUN:
+    if said.startswith(_BEGUN):
         for name in ASKS:  # they are not for what the service starts
             environment.pop(name, None)
+        _rename(said.removeprefix(_BEGUN))
     elif said not in ("true", "false"):
         raise NoValueError(f"{VARIABLE} is {said!r}: only true and false are allowed")
     elif said == "true" and not ASKS.keys() & environment.keys() and offered():
@@ -69,7 +72,12 @@ def command_of(arguments: Sequence[str]) -> list[str] | None:
     return None if sys.flags.ignore_environment else command
 
 
+def _rename(name: str) -> None:
+    with contextlib.suppress(OSError):
+        NAME.write_text(name)
+
+
 def environment_of(before: Mapping[str, str]) -> dict[str, str]:
-    """The environment with what asks, without all that an isolated interpreter passes over."""
+    """The environment with what asks and the name of the process, without what an isolated interpreter passes over."""
     kept = {name: value for name, value in before.items() if not (sys.flags.isolated and name.startswith("PYTHON"))}
-    return {**kept, **ASKS, VARIABLE: _BEGUN}
+    return {**kept, **ASKS, VARIABLE: _BEGUN + NAME.read_text().strip()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from armbroker.cli.large_pages import ASKS, VARIABLE, NoValueError, ask, command_of, environment_of, offered
+from armbroker.cli.large_pages import ASKS, NAME, VARIABLE, NoValueError, ask, command_of, environment_of, offered
 
 SERVE = """
 import asyncio, os, pathlib, sys
@@ -28,6 +28,7 @@ asyncio.run = serve
 sys.argv = "armbroker run --mqtt mqtt://127.0.0.1".split()
 main()
 """
+NAMED = 'serving.close(); print("named", pathlib.Path("/proc/self/comm").read_text(), end="")'
 
 
 def kernel(folder: Path, enabled: str = "always [madvise] never", size: int = 2 * 2**20) -> Path:
@@ -81,9 +82,17 @@ def test_another_value_is_refused_by_name() -> None:
 
 
 def test_what_asks_is_not_for_what_the_service_starts() -> None:
-    environment = {**ASKS, VARIABLE: "begun", "HOME": "/h"}
+    environment = {**ASKS, VARIABLE: f"begun as {NAME.read_text()}", "HOME": "/h"}
     ask(environment)
     assert environment == {"HOME": "/h"}
+
+
+def test_the_process_keeps_its_name(tmp_path: Path) -> None:
+    script = tmp_path / "armbroker"
+    script.write_text(f"#!{sys.executable}\n{SERVE.replace('serving.close()', NAMED)}")
+    script.chmod(0o755)
+    done = subprocess.run([script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "named armbroker"
 
 
 def test_a_kernel_tells_whether_it_has_them(tmp_path: Path) -> None:
@@ -112,9 +121,5 @@ def test_it_begins_as_it_was_called() -> None:
 
 
 def test_its_environment_is_the_one_it_had() -> None:
-    assert environment_of({"HOME": "/h", "PYTHONUTF8": "1"}) == {
-        "HOME": "/h",
-        "PYTHONUTF8": "1",
-        **ASKS,
-        VARIABLE: "begun",
-    }
+    before = {"HOME": "/h", "PYTHONUTF8": "1"}
+    assert environment_of(before) == {**before, **ASKS, VARIABLE: f"begun as {NAME.read_text().strip()}"}
