@@ -184,7 +184,7 @@ ANCHORED_VERSION = 4
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that may write, with every setting of `PRAGMAS` read back; StoreBrokenError when one differs."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=128)
     for name, function in FUNCTIONS:
         connection.create_function(name, -1, function, deterministic=True)
     try:

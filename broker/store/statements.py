@@ -1,7 +1,7 @@
 """Carries batches into the file: one statement per kind of row, many rows in one statement.
 
 Python's sqlite3 lets go of the interpreter's lock for each statement and has to win it back from the event loop, so a
-statement takes up to 64 rows, and 64 rows of a kind or fewer take two statements at most.
+statement takes up to 64 rows.
 """
 
 import sqlite3
@@ -33,8 +33,8 @@ COUNT = """UPDATE service SET commits = ?1, last_time_us = max(last_time_us, ?2)
 UNDER_WAY = frozenset({State.ACCEPTED.value, State.WRITING.value, State.UNKNOWN.value})
 """States of a change that may be with its arm, or is next."""
 
-_SIZES = (*range(64, 8, -8), *range(8, 0, -1))
-"""Rows of one statement; each size of each kind is prepared once, so the connection has to keep that many."""
+_SIZES = (64, 16, 4, 1)
+"""Rows of one statement; each size of each kind is prepared once."""
 _text = cache(Statement.text)
 
 

@@ -22,7 +22,7 @@ from broker.store.rows import (
 from broker.store.store import Store
 
 Reopen = Callable[[], Store]
-COUNTS = (1, 3, 64, 2 * 64 + 40 + 5)
+COUNTS = (1, 3, 64, 2 * 64 + 16 + 4 + 1)
 
 
 @pytest.fixture(params=COUNTS)
