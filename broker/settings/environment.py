@@ -69,8 +69,9 @@ def _value(text: str) -> Any:
 
 def strays(environment: Mapping[str, str]) -> list[str]:
     """Words for each variable that looks like one of ours and gives no setting."""
+    known = VARIABLES.keys() | TOOLS.keys() | PROCESS.keys()
     return [
         f"{name}: no such setting{did_you_mean(name, VARIABLES)}"
         for name in environment
-        if name.upper().startswith(PREFIX) and name not in {**VARIABLES, **TOOLS, **PROCESS}
+        if name.upper().startswith(PREFIX) and name not in known
     ]

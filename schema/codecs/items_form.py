@@ -131,8 +131,9 @@ def _read_modes(item: ConfigItem, value: object, path: str) -> dict[Slot, Messag
             these = ", ".join(mode.name for mode in item.modes)
             raise BrokerError("mode_without_limit", f"{path}: {name} takes no {item.key}; these do: {these}")
     for mode in item.modes:
-        if mode.name in value:
-            number = from_bare(value[mode.name], item.record, item.field, f"{path}.{mode.name}")
+        name = mode.name
+        if name in value:
+            number = from_bare(value[name], item.record, item.field, f"{path}.{name}")
             found[item.key, int(mode)] = item.record(**{"control_mode": mode, item.field: number})
     return found
 

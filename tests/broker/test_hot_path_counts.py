@@ -251,7 +251,7 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-BATCH_CALLS = 1_620
+BATCH_CALLS = 1_600
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 NEW = 0.000_37
 """Makes values that no other test rounded and encoded before: what that costs counts, whichever test comes first."""

@@ -314,7 +314,7 @@ class Batches:
             self._endings.withdraw(session, job, slot)
         elif until(job) or not job.reverse:
             job.warnings += self._endings.take_place(session, job, step, step.wanted or read, step.before)
-        self._endings.close(session, step, UNCHANGED if unchanged else ending.value)
+        self._endings.close(session, step, UNCHANGED if unchanged else str(ending))
 
     def refuse_step(self, session: ArmSession, job: BatchJob, step: StepJob, refused: ArmRefusedError) -> None:
         """End a step that the arm did not take."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from armbroker.cli.large_pages import ASKS, NAME, VARIABLE, NoValueError, ask, command_of, environment_of, offered
+from broker.settings.environment import PROCESS, strays
 
 SERVE = """
 import asyncio, os, pathlib, sys
@@ -70,6 +71,11 @@ def test_an_isolated_interpreter_stays_one_and_hears_of_them_all_the_same() -> N
 
 def test_one_that_hears_of_no_variables_goes_on_as_it_is() -> None:
     assert served("-E")[0] == "asked False False"
+
+
+def test_its_variable_is_one_that_the_settings_know_of() -> None:
+    assert VARIABLE in PROCESS
+    assert strays({VARIABLE: "false"}) == []
 
 
 def test_another_value_is_refused_by_name() -> None:
