@@ -25,6 +25,8 @@ SIZE = 2 * 2**20
 GLIBC = (2, 35)
 """The first that takes large pages where it is told to."""
 ISOLATED = "-I"
+ASIDE = "ARMBROKER_LARGE_PAGES_ASIDE_"
+"""Begins the names of variables that an isolated interpreter ignores and what the service starts may not."""
 
 
 class NoValueError(ValueError):
@@ -41,6 +43,8 @@ def ask(environment: MutableMapping[str, str] = os.environ) -> None:
     if said.startswith(_BEGUN):
         for name in ASKS:  # they are not for what the service starts
             environment.pop(name, None)
+        for name in [each for each in environment if each.startswith(ASIDE)]:
+            environment[name.removeprefix(ASIDE)] = environment.pop(name)
         _rename(said.removeprefix(_BEGUN))
     elif said not in ("true", "false"):
         raise NoValueError(f"{VARIABLE} is {said!r}: only true and false are allowed")
@@ -64,9 +68,10 @@ def offered(kernel: Path = KERNEL) -> bool:
 
 def command_of(arguments: Sequence[str]) -> list[str] | None:
     """What stands behind the name of the interpreter: as it was called, where it may hear of what asks; else None."""
-    if not sys.executable or sys.flags.dev_mode:
-        return None
     command = list(arguments[1:])
+    piped = getattr(sys.modules["__main__"], "__file__", "") == "<stdin>"  # nobody can read that twice
+    if not sys.executable or sys.flags.dev_mode or piped:
+        return None
     if command[:1] == [ISOLATED]:
         return ["-s", "-P", *command[1:]]  # with an environment without variables of Python the same
     return None if sys.flags.ignore_environment else command
@@ -74,10 +79,16 @@ def command_of(arguments: Sequence[str]) -> list[str] | None:
 
 def _rename(name: str) -> None:
     with contextlib.suppress(OSError):
-        NAME.write_text(name)
+        NAME.write_bytes(os.fsencode(name))
 
 
 def environment_of(before: Mapping[str, str]) -> dict[str, str]:
-    """The environment with what asks and the name of the process, without what an isolated interpreter passes over."""
-    kept = {name: value for name, value in before.items() if not (sys.flags.isolated and name.startswith("PYTHON"))}
-    return {**kept, **ASKS, VARIABLE: _BEGUN + NAME.read_text().strip()}
+    """The environment with what asks and the name of the process; what an isolated interpreter ignores stands aside.
+
+    Raises:
+        OSError: the process cannot tell its name.
+    """
+    name = os.fsdecode(NAME.read_bytes().removesuffix(b"\n"))  # the kernel cuts it anywhere
+    isolated = sys.flags.isolated
+    kept = {f"{ASIDE * (isolated and each.startswith('PYTHON'))}{each}": value for each, value in before.items()}
+    return {**kept, **ASKS, VARIABLE: _BEGUN + name}

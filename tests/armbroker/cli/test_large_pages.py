@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from armbroker.cli.large_pages import ASKS, NAME, VARIABLE, NoValueError, ask, command_of, environment_of, offered
+from armbroker.cli.large_pages import (
+    ASIDE,
+    ASKS,
+    NAME,
+    VARIABLE,
+    NoValueError,
+    ask,
+    command_of,
+    environment_of,
+    offered,
+)
 from broker.settings.environment import PROCESS, strays
 
 SERVE = """
@@ -29,7 +39,8 @@ asyncio.run = serve
 sys.argv = "armbroker run --mqtt mqtt://127.0.0.1".split()
 main()
 """
-NAMED = 'serving.close(); print("named", pathlib.Path("/proc/self/comm").read_text(), end="")'
+NAMED = 'serving.close(); print("named", pathlib.Path("/proc/self/comm").read_bytes())'
+CHILD = 'serving.close(); os.execv("/usr/bin/env", ["env"])'
 
 
 def kernel(folder: Path, enabled: str = "always [madvise] never", size: int = 2 * 2**20) -> Path:
@@ -88,17 +99,36 @@ def test_another_value_is_refused_by_name() -> None:
 
 
 def test_what_asks_is_not_for_what_the_service_starts() -> None:
-    environment = {**ASKS, VARIABLE: f"begun as {NAME.read_text()}", "HOME": "/h"}
+    environment = {
+        **ASKS,
+        VARIABLE: f"begun as {NAME.read_text().strip()}",
+        "HOME": "/h",
+        f"{ASIDE}PYTHONPATH": "/opt/ros",
+    }
     ask(environment)
-    assert environment == {"HOME": "/h"}
+    assert environment == {"HOME": "/h", "PYTHONPATH": "/opt/ros"}
 
 
-def test_the_process_keeps_its_name(tmp_path: Path) -> None:
-    script = tmp_path / "armbroker"
+def test_an_isolated_interpreter_hands_on_what_it_passes_over_itself() -> None:
+    variables = {"PYTHONPATH": "/opt/ros", "PYTHONUNBUFFERED": "1", "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-I", "-c", SERVE.replace("serving.close()", CHILD)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"HOME": "/h", **variables})
+    assert dict(line.split("=") for line in done.stdout.splitlines()) == {"HOME": "/h", **variables}
+
+
+@pytest.mark.parametrize(("called", "known"), [("armbroker", b"armbroker\n"), ("armbroker-" + 3 * "ü", None)])
+def test_the_process_keeps_its_name(tmp_path: Path, called: str, known: bytes | None) -> None:
+    script = tmp_path / called
     script.write_text(f"#!{sys.executable}\n{SERVE.replace('serving.close()', NAMED)}")
     script.chmod(0o755)
     done = subprocess.run([script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == "named armbroker"
+    cut = known or called.encode()[:15] + b"\n"
+    assert done.stdout.splitlines()[0] == f"named {cut!r}"
+
+
+def test_a_program_that_came_by_a_pipe_goes_on_as_it_is() -> None:
+    done = subprocess.run([sys.executable, "-"], input=SERVE, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "asked False False"
 
 
 def test_a_kernel_tells_whether_it_has_them(tmp_path: Path) -> None:
