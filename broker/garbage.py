@@ -19,6 +19,8 @@ LONG_S = 0.002
 MANY, LOOK_S = 10_000, 0.25
 """Objects that later collections would look at from which there is one now, and how often they are counted: what is
 freed counts against what is made, so where both are much the interpreter begins none for long."""
+WORKED_S = 0.01
+"""CPU time in which nobody makes many: counting them looks at each, which for an idle service would be all it does."""
 SETTLED_S = 600.0
 """How long a start may take memory for what stays."""
 QUIET_S = 10.0
@@ -71,11 +73,16 @@ class ShortCollections:
 
     Objects that are freed by their reference count are freed as ever. Only a circle that was in use then, and is
     garbage later, stays, so what changes consist of is in none; other such circles stay until memory grew by `Growth`.
+    `worked` is the CPU time of the process in seconds.
     """
 
-    def __init__(self, long_s: float = LONG_S, growth: Callable[[], Growth] = Growth) -> None:
+    def __init__(
+        self, long_s: float = LONG_S, growth: Callable[[], Growth] = Growth,
+        worked: Callable[[], float] = time.process_time,
+    ) -> None:  # fmt: skip
         self._long_s = long_s
         self._growth = growth
+        self._worked = worked
         self._began_s = 0.0
 
     def begin(self) -> None:
@@ -95,11 +102,15 @@ class ShortCollections:
                 task.cancel()
 
     async def _look(self) -> None:
+        counted_s = self._worked()
         while True:
             await asyncio.sleep(LOOK_S)
+            if self._worked() - counted_s < WORKED_S:
+                continue
             if len(gc.get_objects()) > MANY:
                 gc.collect()
                 gc.freeze()
+            counted_s = self._worked()
 
     async def _look_again(self) -> None:
         await asyncio.sleep(SETTLED_S)

@@ -5,7 +5,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.garbage import GROWN, LOOK_S, MANY, MUCH, QUIET_S, SETTLED_S, Growth, ShortCollections, look_again
+from broker.garbage import (
+    GROWN,
+    LOOK_S,
+    MANY,
+    MUCH,
+    QUIET_S,
+    SETTLED_S,
+    WORKED_S,
+    Growth,
+    ShortCollections,
+    look_again,
+)
 from tests.devices.virtual_loop import VirtualLoop
 
 
@@ -90,6 +101,30 @@ async def test_what_gathers_while_as_much_is_freed_is_looked_at_before_it_is_muc
         gc.enable()
         short.end()
     assert len(kept) == 2 * MANY
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_nothing_is_counted_where_nobody_worked() -> None:
+    worked_s = [0.0]
+    short, seen = ShortCollections(worked=lambda: worked_s[0]), list[bool]()
+
+    async def work() -> None:
+        gc.disable()
+        await asyncio.sleep(LOOK_S / 2)
+        kept = [[n] for n in range(2 * MANY)]
+        for _ in range(2):
+            await asyncio.sleep(10 * LOOK_S)
+            seen.append(len(gc.get_objects()) < len(kept))
+            worked_s[0] += WORKED_S
+
+    short.begin()
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(short.around(work()))
+    finally:
+        gc.enable()
+        short.end()
+    assert seen == [False, True]
 
 
 @pytest.mark.usefixtures("interpreter")
