@@ -21,7 +21,7 @@ from broker.link.mqtt_link import (
     parse_url,
     with_password_of_now,
 )
-from broker.tls import TlsFileError, tls_context
+from broker.tls import Tls, TlsFileError
 from schema.backoff import Backoff
 
 _LOG = structlog.get_logger(__name__)
@@ -38,6 +38,8 @@ _OTHER_VERSION = frozenset({0x01, 0x84})
 _STABLE_S = 1.0
 """A connection that lasted this long was a good one: the next loss is retried fast."""
 _CANCEL_AGAIN_S = 0.1
+REMIND_S = 60.0
+"""How often it is said again that no connection can be made, for the same cause."""
 
 
 class KeptConnection(Protocol):
@@ -67,6 +69,9 @@ class KeptLink(ABC, Generic[ConnectionT]):
         self.max_packet = UNTOLD_MAX_PACKET
         self._config = config
         self._address = parse_url(config.url)
+        self._tls = Tls(config.tls)
+        self._told, self._told_s = "", 0.0
+        """Why the last attempt failed, and when that was said."""
         self._connection: ConnectionT | None = None
         self._news = asyncio.Event()
         """Set when a reader has something to look at: a connection, its loss, the end."""
@@ -161,13 +166,19 @@ class KeptLink(ABC, Generic[ConnectionT]):
             try:
                 await self._connect(ATTEMPT_S)
             except LinkError as error:
-                _LOG.warning("mqtt_connection_failed", cause=str(error))
+                self._tell(str(error), loop.time())
+
+    def _tell(self, cause: str, now_s: float) -> None:
+        """Log why an attempt failed: there is one a second, for hours where the MQTT server is gone."""
+        if cause != self._told or now_s - self._told_s >= REMIND_S:
+            self._told, self._told_s = cause, now_s
+            _LOG.warning("mqtt_connection_failed", cause=cause)
 
     async def _connect(self, timeout_s: float) -> bool:
         """Make one connection, by the files as they are now, and tell of it; return whether the session was present."""
-        tls = build_tls(self._config) if self._address.tls else None
+        tls = tls_now(self._tls) if self._address.tls else None
         connection = await self._attempt(with_password_of_now(self._config), tls, min(timeout_s, ATTEMPT_S))
-        self._connection = connection
+        self._connection, self._told = connection, ""
         self.max_packet = self._max_packet_of(connection) or UNTOLD_MAX_PACKET
         self.counts.connections += 1
         if not connection.resumed and self.counts.connections > 1 and self._config.session_expiry_s:
@@ -199,10 +210,10 @@ def refusal(config: LinkConfig, code: int, why: str = "") -> LinkError:
     return LinkUnreachableError(text) if code in _BUSY_CODES else LinkRefusedError(text, code)
 
 
-def build_tls(config: LinkConfig) -> ssl.SSLContext:
+def tls_now(tls: Tls) -> ssl.SSLContext:
     """TLS with certificate and host name checked; raises LinkConfigError for a file that cannot be used."""
     try:
-        return tls_context(config.tls)
+        return tls.now()
     except TlsFileError as error:
         raise LinkConfigError(f"mqtt.{error.which}_file: {error}") from None
 

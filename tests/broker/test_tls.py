@@ -1,6 +1,7 @@
 """Files of TLS: each that cannot be used is named, and why."""
 
 import datetime as dt
+import os
 import ssl
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from armbroker.certificates import Wanted, make
-from broker.tls import TlsFileError, TlsFiles, tls_context
+from broker.tls import Tls, TlsFileError, TlsFiles, tls_context
 
 
 @pytest.fixture
@@ -58,3 +59,33 @@ def test_the_server_is_checked_and_the_key_may_stand_beside_its_certificate(tls:
         context = tls_context(files)
         assert context.check_hostname
         assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_it_is_made_anew_where_a_file_changed_alone(tls: Path) -> None:
+    cert, key = tls / "clients" / "alice.crt", tls / "clients" / "alice.key"
+    made = Tls(TlsFiles(tls / "ca.crt", cert, key))
+    contexts = [made.now(), made.now()]
+    for name, holds in (("bob.crt", cert), ("bob.key", key)):
+        holds.write_bytes((tls / "clients" / name).read_bytes())
+        if holds == cert:
+            with pytest.raises(TlsFileError, match="is not the key"):
+                made.now()
+    contexts += [made.now(), made.now()]
+    (tls / "ca.crt").unlink()
+    with pytest.raises(TlsFileError, match="No such file"):
+        made.now()
+    assert contexts[0] is contexts[1]
+    assert contexts[1] is not contexts[2]
+    assert contexts[2] is contexts[3]
+
+
+def test_it_is_made_anew_where_the_system_trusts_others(tls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tls / "ca.crt"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tls))
+    made = Tls(TlsFiles())
+    first = made.now()
+    assert made.now() is first
+    os.utime(tls / "ca.crt", ns=(0, 1))
+    second = made.now()
+    os.utime(tls, ns=(0, 1))
+    assert len({id(each) for each in (first, second, made.now())}) == 3

@@ -3,18 +3,24 @@
 import os
 import shutil
 import socket
+import ssl
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from broker.link import kept_link
 from broker.link.mqtt_link import LinkConfig, LinkConfigError, LinkUnreachableError
 from broker.tls import TlsFiles
-from tests.links import LinkMaker, payloads, take
+from tests.links import LinkMaker, payloads, take, until
 from tests.mosquitto import Mosquitto, free_port
 
+FAILED = "mqtt_connection_failed"
 EC_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1")
 
 
@@ -73,6 +79,53 @@ async def test_tls_with_a_ca_file(tls_server: Mosquitto, tmp_path: Path, make_li
     await link.ack(got)
     assert payloads(got) == [b"1"]
     assert nodelay_options(tls_server.port) == [1]
+
+
+async def test_a_server_that_is_gone_costs_no_work_and_is_told_of_once(
+    tls_server: Mosquitto, tmp_path: Path, make_link: LinkMaker, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts, made = 0, 0
+
+    def read() -> str:
+        nonlocal attempts
+        attempts += 1
+        return ""
+
+    def make(**options: Path) -> ssl.SSLContext:
+        nonlocal made
+        made += 1
+        return usual(**options)
+
+    usual = ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", make)
+    url, tls = f"mqtts://127.0.0.1:{tls_server.port}", TlsFiles(tmp_path / "ca.crt")
+    link = make_link(LinkConfig(url=url, client_id=name, filters=("a",), tls=tls, read_password=read, retry_max_s=0.1))
+    await link.open()
+    for _ in range(2):
+        with capture_logs() as logs:
+            tls_server.stop()
+            begun = attempts
+            await until(lambda: attempts > begun + 5)  # noqa: B023 - it is asked in this round alone
+        told = [one["cause"] for one in logs if one["event"] == FAILED]
+        assert told
+        assert all(one != following for one, following in pairwise(told))
+        tls_server.start()
+        await until(lambda: link.connected)
+    assert made == 1
+
+
+async def test_a_server_that_is_gone_is_told_of_from_time_to_time(
+    start_mosquitto: Callable[[str], Mosquitto], make_link: LinkMaker, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_link, "REMIND_S", 0.0)
+    server = start_mosquitto("")
+    link = make_link(LinkConfig(url=server.url, client_id=name, filters=("a",), retry_max_s=0.1))
+    await link.open()
+    with capture_logs() as logs:
+        server.stop()
+        await until(
+            lambda: max(Counter(one["cause"] for one in logs if one["event"] == FAILED).values(), default=0) > 1
+        )
 
 
 async def test_another_authority_is_not_trusted(
