@@ -91,10 +91,10 @@ async def test_a_server_that_is_gone_costs_no_work_and_is_told_of_once(
         attempts += 1
         return ""
 
-    def make(**options: Path) -> ssl.SSLContext:
+    def make(*, cafile: Path | None) -> ssl.SSLContext:
         nonlocal made
         made += 1
-        return usual(**options)
+        return usual(cafile=cafile)
 
     usual = ssl.create_default_context
     monkeypatch.setattr(ssl, "create_default_context", make)
