@@ -243,7 +243,7 @@ class GroupCommit(PlanReader):
         batch, self._begun_s = self.batch, self._now_s()
         try:
             batch.make_rows()
-            made = batch.made = made_of(batch, self._writer.head)
+            made = batch.made = made_of(batch, self._writer.head, self._writer.newest)
         except Exception as error:  # noqa: BLE001 - whatever it was, what was decided cannot be stored
             self._fail(store_error(error))
             return

@@ -3,6 +3,10 @@
 `accepted` is what was asked, `ended` how far it got, `reply` what was answered. Each blob repeats the columns that it
 belongs to, and ends with a hash of all of it. `ended` is missing while a change is as it was accepted. A new field is
 appended to RequestRow or ChangeRow and to its list here: older rows have its default.
+
+`rev_era` and `seq_era` tell in which era (`era_of`) the revision and the seq were given, 0 of none: the indexes by
+which an arm's changes and events are found begin with them, so that all that is new lies together. They are never below
+those of a lower revision or seq of the arm. Where one is not that of the number of the row, its blob says so.
 """
 
 import zlib
@@ -29,9 +33,14 @@ from broker.store.seals import DIFFERS, Statement, Values, insert, shown, update
 from schema.events import event_topic
 
 TABLE = "job"
-COLUMNS = ("n", "key", "arm", "rev", "item", "at_us", "accepted", "state", "seq", "ended", "reply_open", "reply")
+COLUMNS = (
+    "n", "key", "arm", "rev", "item", "at_us", "accepted", "state", "seq", "ended", "reply_open", "reply", "rev_era",
+    "seq_era",
+)  # fmt: skip
 SELECT = ", ".join(COLUMNS)
-N, KEY, ARM, REV, ITEM, AT, ACCEPTED, STATE, SEQ, ENDED, OPEN, REPLY = range(len(COLUMNS))
+N, KEY, ARM, REV, ITEM, AT, ACCEPTED, STATE, SEQ, ENDED, OPEN, REPLY, REV_ERA, SEQ_ERA = range(len(COLUMNS))
+_ERA = 10
+"""Bits of a number of a job that tell nothing of its era."""
 
 OWED_WITH_EVENT, OWED = 85, 170
 """Values of `reply_open` beside 0: the reply is owed until the event of the row is published, or until it is marked.
@@ -43,10 +52,10 @@ _SEAL = 8
 """Bytes of a hash."""
 
 ADD = insert(TABLE, COLUMNS)
-END = update(TABLE, ("state", "seq", "ended", "reply_open", "reply"), ("n",))
-PROGRESSED = update(TABLE, ("state", "seq", "ended"), ("n",))
+END = update(TABLE, ("state", "seq", "seq_era", "ended", "reply_open", "reply"), ("n",))
+PROGRESSED = update(TABLE, ("state", "seq", "seq_era", "ended"), ("n",))
 ANSWERED = update(TABLE, ("reply_open", "reply"), ("n",))
-REOPEN = update(TABLE, ("rev", "accepted"), ("n",))
+REOPEN = update(TABLE, ("rev", "rev_era", "accepted"), ("n",))
 REWRITE = update(TABLE, COLUMNS[1:], ("n",))
 REPLY_TAKEN = Statement("UPDATE job SET reply_open = 0 WHERE n IN (", "?", ")")
 
@@ -54,6 +63,8 @@ _REQUEST = ("id", "fingerprint", "address", "correlation", "codec")
 _CHANGE = ("verb", "key", "mode", "before", "after", "expires_us", "loosening", "proven", "reason", "warnings", "terms")
 _AS_ACCEPTED = True
 """Stands for a value that is the one that was accepted."""
+_OWN_ERA, _TOLD, _TOLD_ERA = 14, 9, 7
+"""Where an era may stand in `accepted`; where the event stands in `ended`, and an era in that."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
@@ -75,6 +86,11 @@ def opened(blob: Any) -> Any:
         return _decode(blob[:-_SEAL])
     except msgspec.MsgspecError:
         return None
+
+
+def era_of(n: int) -> int:
+    """The era of what is given while this is the highest number of a job."""
+    return n >> _ERA
 
 
 def key_of(user: str, conn: str, request_id: str) -> int:
@@ -120,29 +136,32 @@ def code_of(item: str) -> int:
 # ------------------------------------------------------------------ making rows
 
 
-def _ended(update: ChangeUpdate, event: EventRow | None) -> tuple[str, int, bytearray]:
-    """The state, the seq of the event, and all of it as a blob: as `sealed`, for one is made of every change."""
-    state, seq, told = str(update.state), 0, None
+def _ended(update: ChangeUpdate, event: EventRow | None, era: int) -> tuple[str, int, int, bytearray]:
+    """The state, seq and era of the event, and all of it as a blob: as `sealed`, for one is made of every change."""
+    state, seq, told, seq_era = str(update.state), 0, None, 0
     if event is not None:
-        seq = event.seq
+        seq, seq_era = event.seq, era
         topic = None if event.parts is not None else event.topic
         told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts)
+        if era != update.n >> _ERA:
+            told = (*told, era)
     ended = (
         update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
         update.settled_at_us, told,
     )  # fmt: skip
     body = _encode(ended if update.ground is None else (*ended, update.ground))
-    return state, seq, bytearray(body + blake2b(body, digest_size=_SEAL).digest())
+    return state, seq, seq_era, bytearray(body + blake2b(body, digest_size=_SEAL).digest())
 
 
 def added(
-    request: RequestRow | None, change: ChangeRow | None, update: ChangeUpdate | None, event: EventRow | None
+    request: RequestRow | None, change: ChangeRow | None, update: ChangeUpdate | None, event: EventRow | None, era: int
 ) -> Values:
-    """A new row, as it stands at the end of its batch; an `update` of its request is in `request` already."""
+    """A new row of an era, as it stands at the end of its batch; an `update` of its request is in `request` already."""
     first = request or change or event
     if first is None:
         raise ValueError("nothing")
     n, rev, item, state, begun = first.n, 0, 0, SETTLED, (0, 0)
+    own_era: tuple[int, ...] = ()
     user, conn, method, key = "", "", "", 0
     asked: Values | None = None
     wanted: Values | None = None
@@ -156,20 +175,25 @@ def added(
         elif change.user != user or change.conn != conn or change.method != method:
             raise ValueError(f"change {n} is not of request {n}")
         rev, item, state, begun = change.rev, code_of(change.key), str(change.state), (change.epoch, change.cmd_seq)
+        if rev and era != n >> _ERA:
+            own_era = (era,)
         own_id = request is not None and change.request_id == f"{user}/{conn}/{request.id}"
         wanted = (
             None if own_id else change.request_id, change.verb, change.key, change.mode, change.before, change.after,
             change.expires_us, change.loosening, change.proven, change.reason, change.warnings, change.terms,
         )  # fmt: skip
-    body = _encode((n, key, first.arm, rev, item, first.at_us, user, conn, method, asked, wanted, state, *begun))
+    body = _encode(
+        (n, key, first.arm, rev, item, first.at_us, user, conn, method, asked, wanted, state, *begun, *own_era)
+    )
     accepted = bytearray(body + blake2b(body, digest_size=_SEAL).digest())
-    seq, ended = 0, None
+    seq, seq_era, ended = 0, 0, None
     if update is not None or event is not None:
         as_accepted = _AS_ACCEPTED if change is not None else None
         last = update or ChangeUpdate(n=n, state=state, epoch=begun[0], cmd_seq=begun[1], after=as_accepted)
-        state, seq, ended = _ended(last, event)
+        state, seq, seq_era, ended = _ended(last, event, era)
     reply = _replied(n, request, seq) if request is not None and (request.outcome or change is None) else (0, None)
-    return (n, key, first.arm, rev, item, first.at_us, accepted, state, seq, ended, *reply)
+    rev_era = era if rev else 0
+    return (n, key, first.arm, rev, item, first.at_us, accepted, state, seq, ended, *reply, rev_era, seq_era)
 
 
 def _replied(n: int, request: RequestRow | RequestUpdate, seq: int) -> Values:
@@ -177,9 +201,9 @@ def _replied(n: int, request: RequestRow | RequestUpdate, seq: int) -> Values:
     return (owed, sealed((n, request.rev, request.outcome)))
 
 
-def progressed(update: ChangeUpdate, event: EventRow | None) -> Values:
+def progressed(update: ChangeUpdate, event: EventRow | None, era: int) -> Values:
     """The values of PROGRESSED."""
-    return (*_ended(update, event), update.n)
+    return (*_ended(update, event, era), update.n)
 
 
 def answered(update: RequestUpdate) -> Values:
@@ -187,15 +211,22 @@ def answered(update: RequestUpdate) -> Values:
     return (*_replied(update.n, update, 0), update.n)
 
 
-def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate) -> Values:
+def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate, era: int) -> Values:
     """The values of END."""
-    state, seq, ended = _ended(update, event)
+    state, seq, seq_era, ended = _ended(update, event, era)
     body = _encode((update.n, reply.rev, reply.outcome))
     owed = 0 if not reply.reply_open else OWED_WITH_EVENT if seq else OWED
-    return (state, seq, ended, owed, bytearray(body + blake2b(body, digest_size=_SEAL).digest()), update.n)
+    return (state, seq, seq_era, ended, owed, bytearray(body + blake2b(body, digest_size=_SEAL).digest()), update.n)
 
 
 # ------------------------------------------------------------------ reading rows
+
+
+def _told_era(told: Any, era: int) -> int:
+    """The era of an event as the blob has it, where that of its number is this; 0 of none."""
+    if told is None:
+        return 0
+    return int(told[_TOLD_ERA]) if len(told) > _TOLD_ERA else era
 
 
 class Job:
@@ -205,15 +236,20 @@ class Job:
 
     def __init__(self, values: Values) -> None:
         self._values = values
-        accepted = opened(values[ACCEPTED])
-        self.accepted: Any = accepted if accepted is not None and tuple(accepted[:6]) == values[:6] else None
+        accepted, era = opened(values[ACCEPTED]), era_of(values[N])
+        same = accepted is not None and tuple(accepted[:6]) == values[:6]
+        if same and values[REV_ERA] != (accepted[_OWN_ERA] if len(accepted) > _OWN_ERA else era if values[REV] else 0):
+            same = False
+        self.accepted: Any = accepted if same else None
         if values[ENDED] is None:
             begun = None if accepted is None else accepted[11:14]
-            as_accepted = begun is not None and (values[STATE], values[SEQ]) == (begun[0], 0)
+            as_accepted = begun is not None and (values[STATE], values[SEQ], values[SEQ_ERA]) == (begun[0], 0, 0)
             self.ended: Any = (*begun[1:], _AS_ACCEPTED, "", 0, 0, None) if begun and as_accepted else None
         else:
             ended = opened(values[ENDED])
             same = ended is not None and tuple(ended[:3]) == (values[N], values[STATE], values[SEQ])
+            if same and values[SEQ_ERA] != _told_era(ended[_TOLD], era):
+                same = False
             self.ended = ended[3:] if same else None
         self.reply: Any = self._reply()
 
@@ -254,7 +290,7 @@ class Job:
     def request(self) -> RequestRow | None:
         """Its request, if it has one."""
         values = self._values
-        *_, user, conn, method, asked, _, _, _, _ = self.accepted
+        user, conn, method, asked = self.accepted[6:10]
         if asked is None:
             return None
         rev, outcome = self.reply
@@ -267,7 +303,7 @@ class Job:
     def change(self) -> ChangeRow | None:
         """Its change, if it has one, as far as it got."""
         values = self._values
-        *_, user, conn, method, asked, wanted, _, _, _ = self.accepted
+        user, conn, method, asked, wanted = self.accepted[6:11]
         if wanted is None:
             return None
         full_id, *rest = wanted
@@ -303,7 +339,7 @@ class Job:
         told = self.ended[6]
         if told is None:
             return None
-        epoch, prev, rev, at_us, topic, body, parts = told
+        epoch, prev, rev, at_us, topic, body, parts = told[:7]
         made: EventParts | None = None
         if parts is not None:
             made = EventParts(*parts)
@@ -318,11 +354,13 @@ class Job:
 
     # -------------------------------------------------------------- rows made of rows
 
-    def reopened(self, rev: int, before: bytes | None) -> Values:
+    def reopened(self, rev: int, before: bytes | None, era: int) -> Values:
         """The values of REOPEN for a change that takes a revision after all, and what was there before it."""
-        values = [*self.accepted]
+        values = [*self.accepted[:_OWN_ERA]]
         values[REV], values[10] = rev, (*values[10][:4], before, *values[10][5:])
-        return (rev, sealed(tuple(values)), self.n)
+        if era != era_of(self.n):
+            values.append(era)
+        return (rev, era, sealed(tuple(values)), self.n)
 
     def renamed(self, arm: str) -> Values:
         """The values of REWRITE under another name of its arm; a damaged row agrees with nothing under either name."""
@@ -337,4 +375,4 @@ class Job:
         full_id = f"{user}/{conn}/{asked[0]}" if wanted[0] is None else wanted[0]
         accepted = sealed((n, 0, arm, rev, item, at_us, user, conn, method, None, (full_id, *wanted[1:]), *begun))
         ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None, *self.ended[7:]))
-        return (0, arm, rev, item, at_us, accepted, self._values[STATE], 0, ended, 0, None, n)
+        return (0, arm, rev, item, at_us, accepted, self._values[STATE], 0, ended, 0, None, self._values[REV_ERA], 0, n)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Collection, Container, Generator, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,6 +10,19 @@ import msgspec
 
 from broker.store import job
 from broker.store.audit import read_head
+from broker.store.eras import (
+    BETWEEN,
+    HIGHEST_SEQ,
+    LEAST_REV,
+    LEAST_SEQ,
+    REV_BOUNDS,
+    REV_START,
+    SEQ_BOUNDS,
+    SEQ_START,
+    Eras,
+    ascending,
+    descending,
+)
 from broker.store.errors import RowDamagedError
 from broker.store.rows import (
     ChangeRow,
@@ -45,27 +59,25 @@ _ALL_KEYS = "SELECT key FROM job INDEXED BY job_key WHERE key <> 0"
 MOST_KEYS = 4_000_000
 """A start reads no more keys: it would take longer than the queries that they save."""
 _BY_NUMBER = f"SELECT {job.SELECT} FROM job WHERE n = ?"
-_HISTORY = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
-        SELECT n AS number, rev AS at FROM job
-        WHERE arm = ?1 AND rev > ?2 AND rev < ?3 AND rev > 0 AND (?4 IS NULL OR item = ?4)
-        ORDER BY rev DESC, n DESC LIMIT ?5
+_OF_ARM = f"{BETWEEN} SELECT {', '.join(f'job.{name}' for name in job.COLUMNS)}, found.at FROM"
+_IN_ERAS = "FROM era CROSS JOIN job ON rev_era = e AND arm = ?3 AND rev > 0"
+_HISTORY = f"""{_OF_ARM} (
+        SELECT n AS number, rev AS at {_IN_ERAS} AND rev < ?4 AND (?5 IS NULL OR item = ?5)
+        ORDER BY rev DESC, n DESC LIMIT ?6
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC, found.number DESC"""
-_LATER = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
-        SELECT n AS number, rev AS at FROM job WHERE arm = ?1 AND rev > ?2 AND rev > 0 AND item = ?3
-        ORDER BY rev LIMIT ?4
+_LATER = f"""{_OF_ARM} (
+        SELECT n AS number, rev AS at {_IN_ERAS} AND rev > ?4 AND item = ?5 ORDER BY rev LIMIT ?6
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
-_FIRSTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
-        SELECT min(n) AS number, rev AS at FROM job WHERE arm = ?1 AND rev < ?2 AND rev > 0 AND item = ?3
-        GROUP BY rev ORDER BY rev DESC LIMIT ?4
+_FIRSTS = f"""{_OF_ARM} (
+        SELECT min(n) AS number, rev AS at {_IN_ERAS} AND rev < ?4 AND item = ?5
+        GROUP BY rev ORDER BY rev DESC LIMIT ?6
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC"""
 _OF_FLEET = f"SELECT {job.SELECT} FROM job WHERE n < ? AND n >= ? AND rev > 0 ORDER BY n DESC"
 _BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
-_EVENTS = f"""SELECT {", ".join(f"job.{name}" for name in job.COLUMNS)}, found.at FROM (
-        SELECT n AS number, seq AS at FROM job WHERE arm = ?1 AND seq > ?2 AND seq > 0 ORDER BY seq LIMIT ?3
+_EVENTS = f"""{_OF_ARM} (
+        SELECT n AS number, seq AS at FROM era CROSS JOIN job ON seq_era = e AND arm = ?3 AND seq > ?4 AND seq > 0
+        ORDER BY seq LIMIT ?5
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
-_ENDS = """SELECT (SELECT min(seq) FROM job WHERE arm = ?1 AND seq > 0),
-    (SELECT max(seq) FROM job WHERE arm = ?1 AND seq > 0)"""
-_OLDEST = "SELECT min(rev) FROM job WHERE arm = ? AND rev > 0"
 _OWED = f"""SELECT {job.SELECT} FROM job
     WHERE n IN (SELECT n FROM job WHERE reply_open = {job.OWED} AND n > ? ORDER BY n LIMIT ?) ORDER BY n"""
 
@@ -172,8 +184,8 @@ class Reader:
     ) -> tuple[list[Values], bool]:
         """The rows of a page of the history, and whether there are more."""
         code = None if key is None else job.code_of(key)
-        bounds = (arm, min(after_rev, _TOP), min(before_rev, _TOP), code, limit + 1)
-        rows = self._rows("job", arm, _HISTORY, bounds)
+        eras = descending(self._bounds(arm, REV_BOUNDS))
+        rows = self._walk(arm, _HISTORY, eras, (min(before_rev, _TOP), code), limit + 1, down_to=after_rev)
         more = len(rows) > limit
         if more:
             rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
@@ -185,7 +197,8 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        rows = self._rows("job", arm, _LATER, (arm, after_rev, job.code_of(key), limit))
+        eras = ascending(self._bounds(arm, REV_BOUNDS, REV_START, after_rev))
+        rows = self._walk(arm, _LATER, eras, (after_rev, job.code_of(key)), limit)
         return self._page(arm, key, rows, more=len(rows) == limit)
 
     def firsts(self, arm: str, before_rev: int, key: str, limit: int) -> HistoryPage:
@@ -194,7 +207,8 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        rows = self._rows("job", arm, _FIRSTS, (arm, before_rev, job.code_of(key), limit))
+        eras = descending(self._bounds(arm, REV_BOUNDS))
+        rows = self._walk(arm, _FIRSTS, eras, (before_rev, job.code_of(key)), limit)
         return self._page(arm, key, rows, more=len(rows) == limit)
 
     def _page(self, arm: str, key: str | None, rows: list[Values], *, more: bool) -> HistoryPage:
@@ -219,7 +233,7 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        return self._rows("job", arm, _OLDEST, (arm,))[0][0] or 0
+        return self._one(arm, LEAST_REV) or 0
 
     def numbers(self) -> tuple[int, int]:
         """The lowest and the highest number of a job; 0 where there is none."""
@@ -275,8 +289,10 @@ class Reader:
         requests: dict[int, RequestRow] = {}
         told = 0
         more = False
-        rows = self._rows("job", arm, _EVENTS, (arm, min(after_seq, _TOP), limit + 1))
-        first, head = self._rows("job", arm, _ENDS, (arm,))[0]
+        with self._snapshot():
+            eras = ascending(self._bounds(arm, SEQ_BOUNDS, SEQ_START, min(after_seq, _TOP)))
+            rows = self._walk(arm, _EVENTS, eras, (min(after_seq, _TOP),), limit + 1)
+            first, head = self._one(arm, LEAST_SEQ), self._one(arm, HIGHEST_SEQ)
         reached = looked = max(after_seq, (first or 1) - 1)
         for number, (*values, seq) in enumerate(rows):
             row = job.Job(tuple(values))
@@ -317,6 +333,39 @@ class Reader:
                     what = f"it cannot be used: {error}"
         self.on_damage(Damage("job", arm, f"seq {seq}", what))
         return None
+
+    def _bounds(self, arm: str, bounds: str, start: str = "", after: int = 0) -> Eras:
+        """All eras, or those that may hold what an arm was given after a number."""
+        (first, last), found = self._rows("job", arm, bounds, ())[0], None
+        if after > 0:
+            found = self._one(arm, start, after)
+        return first if found is None else found, last
+
+    def _one(self, arm: str, statement: str, *values: int) -> int | None:
+        """What is found of an arm, if anything is."""
+        found = self._rows("job", arm, statement, (arm, *values))
+        return found[0][0] if found else None
+
+    def _walk(
+        self, arm: str, statement: str, eras: Iterator[Eras], values: Values, limit: int, down_to: int = 0
+    ) -> list[Values]:
+        """Rows of an arm, era by era, until there are so many; going down, those above a number alone."""
+        found: list[Values] = []
+        for first, last in eras:
+            rows = self._rows("job", arm, statement, (first, last, arm, *values, limit - len(found)))
+            found += rows if not down_to else [row for row in rows if row[-1] > down_to]
+            if len(found) >= limit or (down_to and rows and rows[-1][-1] <= down_to):
+                break
+        return found
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """Several queries of what one commit left."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
 
     def _rows(self, table: str, arm: str, statement: str, values: Values, name: str = "") -> list[Values]:
         """All rows of a query; texts that are no UTF-8 come as `readable` has them."""

@@ -11,6 +11,7 @@ import structlog
 from broker.store import job, meta_keys
 from broker.store.batch import Batch
 from broker.store.digest import digest
+from broker.store.eras import HIGHEST_REV, HIGHEST_SEQ
 from broker.store.errors import RenameRefusedError
 from broker.store.repair import HOLDING
 from broker.store.rows import Damage
@@ -25,8 +26,8 @@ _STATE = (ARM, DESCRIPTION, PUBLISHED, ITEM, FIRST, GROUND, OVERRIDE)
 """What of it may be dropped where an arm was met under its new name and nothing else happened."""
 OF_ARM = (*_STATE, HANDLE, PLAN_ARM)
 """What goes over, and the jobs. A repeat of a request is known by its user and id, whatever its arm is called."""
-_CHANGED = "SELECT 1 FROM job WHERE arm = ?1 AND (rev > 1 OR seq > 0) LIMIT 1"
-"""Finds whether anything was changed under a name: in use, the row of the arm may be late."""
+_CHANGED = (HIGHEST_REV, HIGHEST_SEQ)
+"""Find whether anything was changed under a name: in use, the row of the arm may be late."""
 _NONE = 0
 """The hash of a row that is to agree with nothing, under neither name."""
 
@@ -67,7 +68,7 @@ def due_in(path: Path, renames: Mapping[str, str]) -> dict[str, str]:
 def _is_known(connection: sqlite3.Connection, arm: str) -> bool:
     queries = (
         *(f"SELECT 1 FROM {seal.table} WHERE arm = ? LIMIT 1" for seal in _STATE),
-        "SELECT 1 FROM job WHERE arm = ? AND seq > 0 LIMIT 1",
+        HIGHEST_SEQ,
     )
     return any(connection.execute(query, (arm,)).fetchone() for query in queries)
 
@@ -80,7 +81,8 @@ def _was_only_met(connection: sqlite3.Connection, new: str, old: str) -> bool:
         return False
     (((serial, rev, seq),), ((before, _, _),)) = rows
     met = bool(serial and serial == before and rev <= 1 and seq == 0)
-    return met and connection.execute(_CHANGED, (new,)).fetchone() is None
+    found = [connection.execute(query, (new,)).fetchone() for query in _CHANGED]
+    return met and all(given is None or given[0] <= most for given, most in zip(found, (1, 0), strict=True))
 
 
 def rename_arms(

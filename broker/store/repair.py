@@ -11,6 +11,7 @@ from broker.life import State
 from broker.store import job, meta_keys
 from broker.store.audit import counts
 from broker.store.digest import digest
+from broker.store.eras import HIGHEST_REV, OF_ARM_BY_SEQ, OF_SEQS
 from broker.store.errors import REMEDY, StoreBrokenError
 from broker.store.rows import (
     ArmRow,
@@ -172,9 +173,8 @@ class Repair:
         ]
 
     def _numbered_anew(self, arm: str, items: list[ItemRow]) -> dict[str, Any]:
-        highest = "SELECT coalesce(max(rev), 0) FROM job WHERE arm = ? AND rev > 0"
-        (rev,) = self._connection.execute(highest, (arm,)).fetchone()
-        rev = max(rev, *(row.last_rev for row in items if row.arm == arm), 0)
+        found = self._connection.execute(HIGHEST_REV, (arm,)).fetchone()
+        rev = max(0 if found is None else found[0], *(row.last_rev for row in items if row.arm == arm), 0)
         seq, heads = self._last_events(arm)
         row = ArmRow(arm=arm, rev=rev, seq=seq, heads=msgspec.json.encode(heads))
         self._connection.execute(ARMS.put.text(1), ARMS.make(row))
@@ -183,7 +183,7 @@ class Repair:
     def _last_events(self, arm: str) -> tuple[int, dict[str, int]]:
         """The last seq of an arm, and that of each topic, as its events have them."""
         last, heads = 0, {}
-        query = f"SELECT {job.SELECT}, seq FROM job WHERE arm = ? AND seq > 0 ORDER BY seq"
+        query = f"{OF_SEQS} SELECT {job.SELECT}, seq FROM era CROSS JOIN job ON {OF_ARM_BY_SEQ} ORDER BY seq"
         for *values, seq in all_rows(self._connection, query, (arm,)):
             row, last = job.Job(tuple(values)), seq
             event = row.event() if row.tells else None
@@ -216,7 +216,7 @@ class Repair:
         """Nobody knows what these changes were: they are over, whatever they were."""
         for n in numbers:
             over = ChangeUpdate(n=n, state=State.SETTLED, outcome=ENDED)
-            self._connection.execute(job.PROGRESSED.text(1), job.progressed(over, None))
+            self._connection.execute(job.PROGRESSED.text(1), job.progressed(over, None, 0))
 
     # ------------------------------------------------------------------ what can be made anew
 

@@ -26,7 +26,9 @@ FENCE_KEY = "fence/"
 EPOCHS_APART = 1_000
 """How far the epoch is raised above the highest that is known: more starts than that were hardly forgotten."""
 
-_REVS = """SELECT arm, max(rev, coalesce((SELECT max(rev) FROM job WHERE job.arm = arm.arm AND rev > 0), 0)) FROM arm"""
+_REVS = """SELECT arm.arm, max(arm.rev, coalesce(given.rev, 0)) FROM arm LEFT JOIN (
+        SELECT arm, max(rev) AS rev FROM job WHERE rev > 0 GROUP BY arm
+    ) AS given ON given.arm = arm.arm"""
 
 
 class KnownFence(NamedTuple):

@@ -21,10 +21,9 @@ STEP = 500
 _ANY_TIME = 2**63 - 1
 
 # ruff: noqa: S608 - every statement is built from constants
-# The newest job stays whatever its age: the next number is counted from it.
-_OVER = f"""state = 'settled' AND reply_open <> {job.OWED} AND n < (SELECT max(n) FROM job) AND (seq = 0 OR (
-    seq <= (SELECT seq FROM published WHERE published.arm = job.arm)
-    AND seq < (SELECT max(seq) FROM job AS newer WHERE newer.arm = job.arm AND newer.seq > 0)))"""
+# The newest job stays whatever its age: the next number is counted from it; and so does the newest event of an arm.
+_OVER = f"""state = 'settled' AND reply_open <> {job.OWED} AND n < (SELECT max(n) FROM job)
+    AND (seq = 0 OR seq < (SELECT seq FROM published WHERE published.arm = job.arm))"""
 # Rows of a later time than now were written under a wrong clock: they are as old as a row that came after them (the
 # last two values: now, and the number of an old row).
 _OLD = "n > ? AND n <= ? AND (at_us < ? OR (at_us > ? AND n < ?))"

@@ -10,6 +10,7 @@ import structlog
 
 from broker.store.copies import copy_path, way_back
 from broker.store.digest import SQL_FUNCTIONS
+from broker.store.eras_migration import ERAS_FUNCTIONS, ERAS_MIGRATION
 from broker.store.errors import StoreBrokenError, StoreVersionError
 from broker.store.fleet_migration import FLEET_MIGRATION
 from broker.store.jobs_migration import JOBS_FUNCTIONS, JOBS_MIGRATION
@@ -167,11 +168,11 @@ _VERSION_8 = (
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION, FLEET_MIGRATION,
-    _VERSION_8,
+    _VERSION_8, ERAS_MIGRATION,
 )  # fmt: skip
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
-FUNCTIONS = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS)
+FUNCTIONS = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS, *ERAS_FUNCTIONS)
 """What the statements of this program call, by name."""
 JOBS_VERSION = 6
 """The version from which on a request, its change and event are one row."""

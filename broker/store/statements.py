@@ -7,7 +7,7 @@ statement takes up to 64 rows.
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,7 +44,7 @@ class Made(NamedTuple):
     new: dict[int, Values]
     """Of jobs, by their number."""
     newest: int
-    """The highest of these numbers; 0 of none."""
+    """The highest number of a job that was given until then."""
     latest_us: int
     """The latest time in it."""
     ends: list[Values]
@@ -57,6 +57,11 @@ class Made(NamedTuple):
     before: tables.AuditHead
     head: tables.AuditHead
     """The audit before it, and after it."""
+
+    @property
+    def era(self) -> int:
+        """Of revisions and events in it."""
+        return job.era_of(self.newest)
 
 
 class BatchWriter:
@@ -102,7 +107,7 @@ class BatchWriter:
         """Execute the batch inside the open transaction, and count it; after an error call `take_back`."""
         made: Made = batch.made
         if made is None or made.before != self.head:
-            made = made_of(batch, self.head)
+            made = made_of(batch, self.head, self.newest)
         self.newest = max(self.newest, made.newest)
         for statement, rows in self._statements(batch, made):
             if rows:
@@ -145,7 +150,7 @@ class BatchWriter:
         return (
             *self._of_arms(batch, made),
             (job.ADD, list(made.new.values())),
-            (job.REOPEN, self._reopened(batch) if batch.reopened else ()),
+            (job.REOPEN, self._reopened(batch, made.era) if batch.reopened else ()),
             (job.END, made.ends),
             (job.PROGRESSED, made.progress),
             (job.ANSWERED, made.answers),
@@ -172,13 +177,13 @@ class BatchWriter:
         late, self._late = self._late, Late()
         return of_late(late)
 
-    def _reopened(self, batch: Batch) -> list[Values]:
+    def _reopened(self, batch: Batch, era: int) -> list[Values]:
         """A damaged row stays as it is."""
         rows: list[Values] = []
         query = f"SELECT {job.SELECT} FROM job WHERE n = ?"  # noqa: S608 - constants
         for n, (rev, before) in batch.reopened.items():
             found = all_rows(self._connection, query, (n,))
-            rows += [one.reopened(rev, before) for one in map(job.Job, found) if one.accepted is not None]
+            rows += [one.reopened(rev, before, era) for one in map(job.Job, found) if one.accepted is not None]
         return rows
 
     def _keep_open(self, new: Mapping[int, Values], batch: Batch) -> None:
@@ -221,13 +226,16 @@ def of_late(late: Late) -> list[tuple[Statement, list[Values]]]:
     return [(tables.ARMS.put, arms), (tables.ITEMS.put, items), (tables.DROP_LATE, [()])]
 
 
-def made_of(batch: Batch, head: tables.AuditHead) -> Made:
-    """The rows of a batch that follows this entry of the audit; nothing may be put into it any more.
+def made_of(batch: Batch, head: tables.AuditHead, newest: int) -> Made:
+    """The rows of a batch that follows this entry of the audit and this job; nothing may be put into it any more.
 
     Raises:
         ValueError: a change has the number of a request that did not ask for it.
     """
-    new = _new_jobs(batch)
+    numbers = _new_numbers(batch)
+    newest = max(newest, numbers[-1]) if numbers else newest
+    era = job.era_of(newest)
+    new = _new_jobs(batch, numbers, era)
     kinds: list[tuple[tables.Table, Collection[Any]]] = [
         (tables.FIRSTS, batch.firsts.values()),
         (tables.PUBLISHED_SEQS, batch.published_seqs.items()),
@@ -243,18 +251,22 @@ def made_of(batch: Batch, head: tables.AuditHead) -> Made:
         others += _of_overrides(batch)
     after = tables.AuditHead(*audit_chain(*head, batch.audits))
     late = [*map(tables.LATES.make, batch.arms.values()), *map(tables.LATES.make, batch.items.values())]
-    return Made(new, next(reversed(new), 0), batch.latest_us(), *_updates(batch, new), late, others, head, after)
+    return Made(new, newest, batch.latest_us(), *_updates(batch, new, era), late, others, head, after)
 
 
-def _new_jobs(batch: Batch) -> dict[int, Values]:
+def _new_numbers(batch: Batch) -> list[int]:
+    return sorted(batch.requests.keys() | batch.changes.keys() | (batch.events.keys() - batch.change_updates.keys()))
+
+
+def _new_jobs(batch: Batch, numbers: list[int], era: int) -> dict[int, Values]:
     """The new rows of jobs by their number, in its order: a request, its change and event are one."""
     requests, changes, events, updates = batch.requests, batch.changes, batch.events, batch.change_updates
-    numbers = sorted(requests.keys() | changes.keys() | (events.keys() - updates.keys()))
     answers = batch.request_updates.items()
     answered = requests | {n: _answered(requests[n], last) for n, last in answers if n in requests}
     asked: tuple[Mapping[int, Any], ...] = (answered, changes, updates, events)
     request_of, change_of, update_of, event_of = (map(rows.get, numbers) for rows in asked)
-    return dict(zip(numbers, map(job.added, request_of, change_of, update_of, event_of), strict=True))
+    rows = map(job.added, request_of, change_of, update_of, event_of, repeat(era))
+    return dict(zip(numbers, rows, strict=True))
 
 
 def _of_recipes(batch: Batch) -> Iterable[tuple[Statement, list[Values]]]:
@@ -270,14 +282,14 @@ def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, list[Values]]]:
     yield tables.DROP_OVERRIDE, [key for key, row in batch.overrides.items() if row is None]
 
 
-def _updates(batch: Batch, new: Mapping[int, Values]) -> tuple[list[Values], list[Values], list[Values]]:
+def _updates(batch: Batch, new: Mapping[int, Values], era: int) -> tuple[list[Values], list[Values], list[Values]]:
     """The rows of END, PROGRESSED and ANSWERED."""
     answers = {n: answer for n, answer in batch.request_updates.items() if n not in new}
     updates = {n: update for n, update in batch.change_updates.items() if n not in new}
     events = map(batch.events.get, updates)
     found = list(zip(updates.values(), events, map(answers.get, updates), strict=True))
-    ends = [job.at_its_end(update, event, answer) for update, event, answer in found if answer is not None]
-    progress = [job.progressed(update, event) for update, event, answer in found if answer is None]
+    ends = [job.at_its_end(update, event, answer, era) for update, event, answer in found if answer is not None]
+    progress = [job.progressed(update, event, era) for update, event, answer in found if answer is None]
     return ends, progress, [job.answered(answer) for n, answer in answers.items() if n not in updates]
 
 

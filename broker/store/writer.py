@@ -67,6 +67,11 @@ class Writer:
         return self._batches.head
 
     @property
+    def newest(self) -> int:
+        """The highest number of a job, as `head`."""
+        return self._batches.newest
+
+    @property
     def commits(self) -> int:
         """Number of the last transaction."""
         return self._batches.commits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.store import job, reader, repair, retention
+from broker.store import eras, job, reader, repair, retention
 from broker.store.digest import AUDIT_START
 from broker.store.job import key_of
 from broker.store.rows import ChangeRow, ChangeUpdate, EventRow, RequestRow
@@ -87,7 +87,10 @@ def test_the_head_of_the_audit_chain(reopen: Callable[[], Store]) -> None:
 
 
 STATEMENTS = [
-    reader._FIND, reader._BY_NUMBER, reader._HISTORY, reader._EVENTS, reader._ENDS, reader._OWED, repair._OPEN,
+    reader._FIND, reader._BY_NUMBER, reader._HISTORY, reader._EVENTS, reader._LATER, reader._FIRSTS, reader._OWED,
+    repair._OPEN,
+    eras.REV_BOUNDS, eras.SEQ_BOUNDS, eras.REV_START, eras.SEQ_START, eras.LEAST_REV, eras.HIGHEST_REV, eras.LEAST_SEQ,
+    eras.HIGHEST_SEQ,
     job.END.text(4), job.PROGRESSED.text(4), job.ANSWERED.text(4), job.REOPEN.text(1), job.REPLY_TAKEN.text(4),
 ]  # fmt: skip
 
@@ -98,8 +101,8 @@ def test_no_statement_reads_a_whole_table(statement: str, tmp_path: Path) -> Non
         migrate(connection, tmp_path / FILE)
     with closing(connect_reader(tmp_path / FILE)) as connection:
         plan = plan_of(connection, statement)
-    # Given rows, and a partial index of few rows alone, may be read whole.
-    harmless = re.compile("SCAN new|SCAN found|CONSTANT ROW|USING (COVERING )?INDEX job_(waiting|owed)")
+    # Given rows and eras, and a partial index of few rows alone, may be read whole.
+    harmless = re.compile("SCAN (new|found|era)|CONSTANT ROW|USING (COVERING )?INDEX job_(waiting|owed)")
     assert [step for step in plan if step.startswith("SCAN") and not harmless.search(step)] == []
 
 

@@ -117,12 +117,12 @@ def test_a_job_says_all_that_its_request_and_its_change_say() -> None:
     for given in (REQUEST, CHANGE):
         defaults = {field.name: field.default for field in msgspec.structs.fields(given)}
         assert {name for name, default in defaults.items() if getattr(given, name) == default} <= {"starts"}
-    row = job.Job(values_of(job.added(REQUEST, CHANGE, None, None)))
+    row = job.Job(values_of(job.added(REQUEST, CHANGE, None, None, 0)))
     assert row.whole
     assert row.change() == CHANGE
     assert row.request() == msgspec.structs.replace(REQUEST, settled=False)
-    assert job.Job(values_of(job.added(REQUEST, None, None, None))).request() == REQUEST
-    row = job.Job(values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT)))
+    assert job.Job(values_of(job.added(REQUEST, None, None, None, 0))).request() == REQUEST
+    row = job.Job(values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT, 0)))
     assert row.request() == REQUEST
     assert row.event() == EVENT
     past = row.past()
@@ -131,11 +131,11 @@ def test_a_job_says_all_that_its_request_and_its_change_say() -> None:
 
 
 def test_an_updated_job_is_the_one_that_was_added_so() -> None:
-    whole = values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT))
+    whole = values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT, 0))
     answer = RequestUpdate(n=7, outcome=b"o", reply_open=True, rev=3)
-    state, seq, ended, owed, reply, n = values_of(job.at_its_end(UPDATE, EVENT, answer))
-    assert (state, seq, ended, owed, reply, n) == (*whole[job.STATE :], 7)
-    assert values_of(job.progressed(UPDATE, EVENT)) == (state, seq, ended, 7)
+    state, seq, era, ended, owed, reply, n = values_of(job.at_its_end(UPDATE, EVENT, answer, 0))
+    assert (state, seq, ended, owed, reply, n) == (*whole[job.STATE : job.REV_ERA], 7)
+    assert values_of(job.progressed(UPDATE, EVENT, 0)) == (state, seq, era, ended, 7)
     assert values_of(job.answered(answer)) == (job.OWED, reply, 7)
 
 
@@ -144,17 +144,18 @@ def test_an_updated_job_is_the_one_that_was_added_so() -> None:
     [
         (job.N, 8), (job.KEY, 3), (job.ARM, "b"), (job.REV, 4), (job.ITEM, 1), (job.AT, 6), (job.ACCEPTED, b"x"),
         (job.STATE, "held"), (job.SEQ, 3), (job.ENDED, None), (job.OPEN, 84), (job.REPLY, b""),
+        (job.REV_ERA, 1), (job.SEQ_ERA, 1),
     ],
 )  # fmt: skip
 def test_no_column_can_differ_unseen(at: int, value: object) -> None:
-    values = [*values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT))]
+    values = [*values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT, 0))]
     assert job.Job(tuple(values)).whole
     values[at] = value
     assert not job.Job(tuple(values)).whole
 
 
 def test_every_flipped_bit_of_a_blob_is_seen() -> None:
-    values = [*values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT))]
+    values = [*values_of(job.added(REQUEST, CHANGE, UPDATE, EVENT, 0))]
     for at in (job.ACCEPTED, job.ENDED, job.REPLY):
         blob = values[at]
         assert isinstance(blob, bytes)
@@ -172,7 +173,7 @@ def test_owed_replies_are_three_values_of_which_no_flip_makes_another() -> None:
 def test_what_an_event_shares_with_its_change_is_there_once() -> None:
     parts = EventParts("TOOL_CHANGED", "applied", "applied", before=True, after=True, slotted=True)
     event = EventRow(n=7, arm="a", seq=2, epoch=4, prev=1, rev=3, at_us=8, topic="config/TOOL_CHANGED", parts=parts)
-    found = job.Job(values_of(job.added(REQUEST, CHANGE, UPDATE, event))).event()
+    found = job.Job(values_of(job.added(REQUEST, CHANGE, UPDATE, event, 0))).event()
     assert found is not None
     told = msgspec.structs.replace(parts, before=b"b", after=b"x")
     assert found == msgspec.structs.replace(event, parts=told)
@@ -180,4 +181,4 @@ def test_what_an_event_shares_with_its_change_is_there_once() -> None:
 
 def test_a_change_that_is_of_another_request_is_not_put_into_its_row() -> None:
     with pytest.raises(ValueError, match="change 7 is not of request 7"):
-        job.added(REQUEST, msgspec.structs.replace(CHANGE, user="v"), None, None)
+        job.added(REQUEST, msgspec.structs.replace(CHANGE, user="v"), None, None, 0)
