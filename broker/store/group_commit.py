@@ -11,8 +11,8 @@ from broker.histogram import Counted, Histogram
 from broker.store.batch import Batch, RequestKey
 from broker.store.errors import StoreBrokenError, StoreError, store_error
 from broker.store.job import KEY, key_of
+from broker.store.keys import read_keys
 from broker.store.plan_reader import PlanReader
-from broker.store.reader import read_keys
 from broker.store.rows import Damage, RequestRow
 from broker.store.statements import made_of
 from broker.store.way import Way

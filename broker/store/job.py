@@ -10,7 +10,6 @@ those of a lower revision or seq of the arm. Where one is not that of the number
 """
 
 import zlib
-from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -99,34 +98,6 @@ def key_of(user: str, conn: str, request_id: str) -> int:
     return int.from_bytes(blake2b(name, digest_size=_SEAL).digest(), "big") >> 1 | 1
 
 
-class Keys:
-    """Tells most keys that no request has, without a query: each known one sets two bits of 2 MiB.
-
-    Of a million it takes 1 new one in 80 for one that may be known, of four million 1 in 7.
-    """
-
-    _PLACES = (1 << 21) - 1
-
-    def __init__(self) -> None:
-        self._bits = bytearray(self._PLACES + 1)
-
-    def add(self, keys: Iterable[int]) -> None:
-        """These are known from now on."""
-        bits, places = self._bits, self._PLACES
-        for key in keys:
-            bits[key >> 4 & places] |= 1 << (key >> 1 & 7)
-            bits[key >> 32 & places] |= 1 << (key >> 29 & 7)
-
-    def maybe(self, keys: Iterable[int]) -> list[int]:
-        """Those that may be known: all that are, and few others."""
-        bits, places = self._bits, self._PLACES
-        return [
-            key
-            for key in keys
-            if bits[key >> 4 & places] >> (key >> 1 & 7) & 1 and bits[key >> 32 & places] >> (key >> 29 & 7) & 1
-        ]
-
-
 @cache
 def code_of(item: str) -> int:
     """What changes of an item are looked for by, 0 for no item; those of two items may be the same."""
@@ -138,13 +109,12 @@ def code_of(item: str) -> int:
 
 def _ended(update: ChangeUpdate, event: EventRow | None, era: int) -> tuple[str, int, int, bytearray]:
     """The state, seq and era of the event, and all of it as a blob: as `sealed`, for one is made of every change."""
-    state, seq, told, seq_era = str(update.state), 0, None, 0
+    state, seq, seq_era, told = str(update.state), 0, 0, None
     if event is not None:
         seq, seq_era = event.seq, era
         topic = None if event.parts is not None else event.topic
-        told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts)
-        if era != update.n >> _ERA:
-            told = (*told, era)
+        own_era = () if era == update.n >> _ERA else (era,)
+        told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts, *own_era)
     ended = (
         update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
         update.settled_at_us, told,

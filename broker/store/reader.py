@@ -55,9 +55,6 @@ def _used(count: int) -> str:
     return f"SELECT key FROM job WHERE key IN ({', '.join('?' * count)}) AND key <> 0"
 
 
-_ALL_KEYS = "SELECT key FROM job INDEXED BY job_key WHERE key <> 0"
-MOST_KEYS = 4_000_000
-"""A start reads no more keys: it would take longer than the queries that they save."""
 _BY_NUMBER = f"SELECT {job.SELECT} FROM job WHERE n = ?"
 _OF_ARM = f"{BETWEEN} SELECT {', '.join(f'job.{name}' for name in job.COLUMNS)}, found.at FROM"
 _IN_ERAS = "FROM era CROSS JOIN job ON rev_era = e AND arm = ?3 AND rev > 0"
@@ -73,7 +70,8 @@ _FIRSTS = f"""{_OF_ARM} (
         GROUP BY rev ORDER BY rev DESC LIMIT ?6
     ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC"""
 _OF_FLEET = f"SELECT {job.SELECT} FROM job WHERE n < ? AND n >= ? AND rev > 0 ORDER BY n DESC"
-_BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
+BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
+"""Finds the lowest and the highest number of a job."""
 _EVENTS = f"""{_OF_ARM} (
         SELECT n AS number, seq AS at FROM era CROSS JOIN job ON seq_era = e AND arm = ?3 AND seq > ?4 AND seq > 0
         ORDER BY seq LIMIT ?5
@@ -237,7 +235,7 @@ class Reader:
 
     def numbers(self) -> tuple[int, int]:
         """The lowest and the highest number of a job; 0 where there is none."""
-        low, high = self._rows("job", "", _BOUNDS, ())[0]
+        low, high = self._rows("job", "", BOUNDS, ())[0]
         return low, high
 
     def changes_between(
@@ -393,16 +391,3 @@ class Reader:
 def _unreadable(table: str, arm: str, key: str, error: Exception) -> Damage:
     """What SQLite itself cannot read."""
     return Damage(table, arm, key, f"it cannot be read: {error}")
-
-
-def read_keys(connection: sqlite3.Connection) -> job.Keys | None:
-    """All keys of requests; None where there are too many, or they cannot be read."""
-    known = job.Keys()
-    try:
-        low, high = connection.execute(_BOUNDS).fetchone()
-        if high - low >= MOST_KEYS:
-            return None
-        known.add(key for (key,) in connection.execute(_ALL_KEYS))
-    except (*DAMAGED, TypeError):  # the last where a damaged key is no number
-        return None
-    return known

@@ -2,9 +2,11 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from itertools import starmap
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -172,7 +174,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
-FUNCTIONS = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS, *ERAS_FUNCTIONS)
+FUNCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS, *ERAS_FUNCTIONS)
 """What the statements of this program call, by name."""
 JOBS_VERSION = 6
 """The version from which on a request, its change and event are one row."""

@@ -76,6 +76,7 @@ class BatchWriter:
         self.head = read_head(connection)
         self.commits, known_us, self._open_n = counts(connection)
         self._last_time_us = known_us if last_time_us is None else last_time_us
+        self.newest: int
         (self.newest,) = connection.execute("SELECT coalesce(max(n), 0) FROM job").fetchone()
         self.descriptions: dict[str, bytes] = {}
         self._open: dict[int, None] | None = None

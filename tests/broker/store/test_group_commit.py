@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from broker.store import group_commit, reader, way
+from broker.store import group_commit, keys, way
 from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.rows import ArmRow, RequestRow, RequestUpdate
 from broker.store.store import Store
@@ -285,11 +285,11 @@ async def test_once_nobody_waits_for_a_commit_the_rest_goes_on(reopen: Reopen, m
     assert store.commits.below[-1] == before
 
 
-@pytest.mark.parametrize("most", [reader.MOST_KEYS, 0])
+@pytest.mark.parametrize("most", [keys.MOST_KEYS, 0])
 async def test_new_requests_are_told_without_a_query_and_no_known_one_is_missed(
     reopen: Reopen, committed: Committed, make_request: Requests, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(reader, "MOST_KEYS", most)
+    monkeypatch.setattr(keys, "MOST_KEYS", most)
     store = reopen()
     for number in range(1, 300):
         store.batch.add_request(make_request(number))

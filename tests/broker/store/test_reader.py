@@ -1,6 +1,6 @@
 import re
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -8,8 +8,7 @@ import pytest
 
 from broker.store import eras, job, reader, repair, retention
 from broker.store.digest import AUDIT_START
-from broker.store.job import key_of
-from broker.store.rows import ChangeRow, ChangeUpdate, EventRow, RequestRow
+from broker.store.rows import ChangeRow, ChangeUpdate, EventRow
 from broker.store.schema import connect, connect_reader, migrate
 from broker.store.store import FILE, Store
 from broker.store.tables import AuditHead
@@ -117,31 +116,3 @@ def plan_of(connection: sqlite3.Connection, statement: str) -> list[str]:
     numbered = set(re.findall(r"\?\d", statement))
     parameters = [None] * (len(numbered) or statement.count("?"))
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-
-
-async def test_keys_that_are_no_numbers_leave_each_to_be_looked_for(
-    reopen: Callable[[], Store],
-    committed: Callable[[Store], Awaitable[None]],
-    make_request: Callable[..., RequestRow],
-) -> None:
-    store = reopen()
-    store.batch.add_request(make_request(1))
-    await committed(store)
-    known = reader.read_keys(store._connection)
-    assert known is not None
-    assert known.maybe([key_of("alice", "alice-hmi", "id-1")])
-    store.close()
-    with closing(sqlite3.connect(store._path)) as connection, connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'key INTEGER', 'key ANY')")
-        connection.execute("PRAGMA writable_schema = RESET")
-        connection.execute("UPDATE job SET key = 'x'")
-    with closing(reader.Reader(store._path)) as damaged:
-        assert reader.read_keys(damaged._connection) is None
-
-
-def test_few_new_keys_are_taken_for_known_ones() -> None:
-    known, names = job.Keys(), [key_of("u", "c", str(number)) for number in range(120_000)]
-    known.add(names[:100_000])
-    assert known.maybe(names[:100_000]) == names[:100_000]
-    assert len(known.maybe(names[100_000:])) < 20_000 / 2_000
