@@ -5,11 +5,13 @@ import pytest
 
 from broker.store import job
 from broker.store.eras import ascending, descending
+from broker.store.rows import ChangeRow, EventRow, RequestRow
 from broker.store.store import Store
 from tests.broker.store.random_jobs import ARMS, KEYS, Jobs, filled
 
 TOP = 2**64
 COMMITS = 60
+KNOWN, NEW, MANY, FRAME = 20_000, 36, 100, 24 + 4096
 Committed = Callable[[Store], Awaitable[None]]
 
 
@@ -136,3 +138,32 @@ def _steps(store: Store, arm: str, head: int) -> int:
     finally:
         store._connection.set_progress_handler(None, 1)
     return steps
+
+
+def test_new_jobs_of_many_arms_write_few_pages(
+    reopen: Callable[[], Store], make_request: Callable[..., RequestRow], make_change: Callable[..., ChangeRow]
+) -> None:
+    """Where many jobs are known already, and each arm has its place in what is found by arm."""
+    store = reopen()
+    for n in range(1, KNOWN + 1):
+        _put(store, n, make_request, make_change)
+        if n % 500 == 0:
+            store._drain()
+    store = reopen()
+    store.load()
+    log = store._path.with_name(f"{store._path.name}-wal")
+    before = log.stat().st_size
+    for n in range(KNOWN + 1, KNOWN + NEW + 1):
+        _put(store, n, make_request, make_change)
+    store._drain()
+    pages = (log.stat().st_size - before) / FRAME
+    assert pages < 1.7 * NEW  # of which one each is of the index of keys
+
+
+def _put(store: Store, n: int, make_request: Callable[..., RequestRow], make_change: Callable[..., ChangeRow]) -> None:
+    """A request with its change and event, arm by arm."""
+    arm, rev = f"arm{n % MANY}", n // MANY + 1
+    store.batch.add_request(make_request(n, arm=arm, reply_open=False))
+    store.batch.add_change(make_change(n, arm=arm, rev=rev))
+    event = EventRow(n=n, arm=arm, seq=rev, epoch=1, prev=rev - 1, rev=rev, at_us=n, topic="config/X", body=b"")
+    store.batch.add_event(event)
