@@ -287,10 +287,7 @@ class Reader:
         requests: dict[int, RequestRow] = {}
         told = 0
         more = False
-        with self._snapshot():
-            eras = ascending(self._bounds(arm, SEQ_BOUNDS, SEQ_START, min(after_seq, _TOP)))
-            rows = self._walk(arm, _EVENTS, eras, (min(after_seq, _TOP),), limit + 1)
-            first, head = self._one(arm, LEAST_SEQ), self._one(arm, HIGHEST_SEQ)
+        rows, first, head = self._events(arm, min(after_seq, _TOP), limit + 1)
         reached = looked = max(after_seq, (first or 1) - 1)
         for number, (*values, seq) in enumerate(rows):
             row = job.Job(tuple(values))
@@ -315,6 +312,13 @@ class Reader:
         return EventPage(
             events=events, missing=missing, requests=requests, first_seq=first or 0, head_seq=head or 0, more=more
         )
+
+    def _events(self, arm: str, after_seq: int, limit: int) -> tuple[list[Values], int | None, int | None]:
+        """The rows of events of an arm above `after_seq`, its lowest seq and its highest."""
+        with self._snapshot():
+            eras = ascending(self._bounds(arm, SEQ_BOUNDS, SEQ_START, after_seq))
+            rows = self._walk(arm, _EVENTS, eras, (after_seq,), limit)
+            return rows, self._one(arm, LEAST_SEQ), self._one(arm, HIGHEST_SEQ)
 
     def _event(self, arm: str, row: job.Job, seq: int) -> EventRow | None:
         """The event of a row, with its body; None where the row is damaged or says what nobody can use."""
