@@ -113,8 +113,11 @@ class Checkpoints:
         return rest if whole or rest is not IDLE else Rest(AGAIN_S, listens=False)
 
     def _run(self) -> None:
-        while not self._stopping:
-            self._rest(self.turn())
+        try:
+            while not self._stopping:
+                self._rest(self.turn())
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody else copies the log
+            self._fail(store_error(error))
 
     def _rest(self, rest: Rest) -> None:
         if rest.listens:

@@ -24,8 +24,6 @@ APPLICATION_ID = 0x41524D42
 
 BUSY_MS = 5000
 """How long a lock of somebody else is waited for."""
-FAR_PAGES = 16_000
-"""A commit copies the log itself where it became so long: it was not copied off the path of the commits."""
 PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("journal_mode", "WAL", "wal"),
     ("synchronous", "FULL", 2),
@@ -34,7 +32,7 @@ PRAGMAS: tuple[tuple[str, str, str | int], ...] = (
     ("trusted_schema", "OFF", 0),
     ("cell_size_check", "ON", 1),
     ("mmap_size", "0", 0),
-    ("wal_autocheckpoint", str(FAR_PAGES), FAR_PAGES),
+    ("wal_autocheckpoint", "0", 0),  # `checkpoints.py` copies the log: a commit would after each backup, for seconds
     ("journal_size_limit", "67108864", 67_108_864),
     ("temp_store", "MEMORY", 2),
 )

@@ -129,11 +129,14 @@ class Writer:
         self._last = self._thread.submit(self._checkpoint)
 
     def close(self) -> None:
-        """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails."""
+        """Finish what was handed over, checkpoint, and close the connection; StoreError when that fails.
+
+        Waits for nobody who reads: a backup may take minutes, and the log is copied by the next start, too.
+        """
         self._thread.shutdown(wait=True)
         try:
             if self._error is None:
-                self._wait_for_locks(BUSY_MS)
+                self._wait_for_locks(0)
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as error:
             raise store_error(error) from error

@@ -22,6 +22,8 @@ from broker.store.writer import Writer
 from tests.stored import jobs
 
 LONG, LEFT = 60, 30
+FAR = 20_000
+"""Frames of which there are never as many, but beside a reader of an old state."""
 MOST, PATIENCE_S = 2_000, 60.0
 
 
@@ -35,6 +37,14 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def insert(connection: sqlite3.Connection) -> None:
     """One row, large enough for some pages."""
     connection.execute("INSERT INTO principal VALUES (hex(randomblob(3000)), abs(random()), 0)")
+
+
+def insert_many(connection: sqlite3.Connection) -> None:
+    """Rows of 20 MB."""
+    connection.execute(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 500) "
+        "INSERT INTO principal SELECT hex(randomblob(20000)), abs(random()), 0 FROM number"
+    )
 
 
 class Written:
@@ -224,6 +234,31 @@ def test_a_damaged_file_ends_the_store(written: Written, tmp_path: Path) -> None
     assert "SQLITE_NOTADB" in str(error)
 
 
+def test_what_nobody_foresaw_ends_the_store(written: Written) -> None:
+    def commits() -> int:
+        raise ZeroDivisionError
+
+    checkpoints = Checkpoints(written.path, commits, lambda _: None, lambda: None, written.failed.append)
+    checkpoints.start()
+    checkpoints._thread.join(PATIENCE_S)
+    (error,) = written.failed
+    assert isinstance(error, StoreBrokenError)
+    assert "ZeroDivisionError" in str(error)
+
+
+def test_no_commit_copies_a_log_that_somebody_held_up(written: Written) -> None:
+    with closing(connect_reader(written.path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM principal").fetchone()
+        while not reaches(written.log, FAR):
+            written.writer.run(insert_many).result()
+    before = written.copied()
+    written.commit()
+    assert written.copied() == before
+    assert written.checkpoints.turn() == LOOK
+    assert written.copied() == written.rows() > before
+
+
 def test_the_first_commit_after_a_quiet_time_wakes_it(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     asleep = threading.Semaphore(0)
 
@@ -278,7 +313,6 @@ async def test_a_store_copies_its_log_off_the_path_of_commits(
 ) -> None:  # fmt: skip
     look_often(monkeypatch)
     store = reopen()
-    store._writer._connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
     number = await until_copied(store, tmp_path / "store" / FILE, committed, make_request)
     assert store.find("alice", "alice-hmi", f"id-{number}") is not None
     store.close()

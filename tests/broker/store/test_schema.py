@@ -46,7 +46,7 @@ def test_every_setting_is_read_back(path: Path) -> None:
         "trusted_schema": 0,
         "cell_size_check": 1,
         "mmap_size": 0,
-        "wal_autocheckpoint": 16_000,
+        "wal_autocheckpoint": 0,
         "journal_size_limit": 67_108_864,
         "temp_store": 2,
     }

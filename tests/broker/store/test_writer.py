@@ -2,6 +2,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -10,7 +11,7 @@ from broker.store.batch import Batch
 from broker.store.errors import StoreBrokenError, StoreFullError
 from broker.store.history import own_anchor
 from broker.store.rows import ArmRow
-from broker.store.schema import connect, migrate
+from broker.store.schema import BUSY_MS, connect, connect_reader, migrate
 from broker.store.writer import Writer
 
 
@@ -122,3 +123,19 @@ def test_what_is_left_of_the_log_is_copied_before_the_next_commit(writer: Writer
             lambda _: other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         ).result()
     assert copied == frames > 0
+
+
+def test_the_end_waits_for_nobody_who_reads(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    connection = connect(path)
+    migrate(connection, path)
+    writer, begun_s = Writer(connection, own_anchor(connection)), list[float]()
+    with closing(connect_reader(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM arm").fetchone()
+        writer.run(lambda _: begun_s.append(monotonic())).result()
+        writer.close()
+        took_s = monotonic() - begun_s[0]
+    assert took_s < BUSY_MS / 1000
+    with closing(connect_reader(path)) as again:
+        assert own_anchor(again).commits == writer.commits
