@@ -227,13 +227,13 @@ def _told_era(told: Any, era: int) -> int:
 
 
 class Job:
-    """A row, read: `accepted`, `ended` and `reply` are None where they are not what was written."""
+    """A row, read: `accepted`, `ended` and `reply` are None where they are not what was written, or not there."""
 
     __slots__ = ("_values", "accepted", "ended", "reply")
 
     def __init__(self, values: Values) -> None:
         self._values = values
-        accepted, era = opened(values[ACCEPTED]), era_of(values[N])
+        accepted, era = opened(values[ACCEPTED]), era_of(values[N] or 0)
         same = accepted is not None and tuple(accepted[:6]) == values[:6]
         if same and values[REV_ERA] != (accepted[_OWN_ERA] if len(accepted) > _OWN_ERA else era if values[REV] else 0):
             same = False

@@ -11,17 +11,18 @@ import msgspec
 from broker.store import job
 from broker.store.audit import read_head
 from broker.store.eras import (
-    BETWEEN,
+    EVENTS,
+    FIRST_ERAS,
+    FIRSTS,
     HIGHEST_SEQ,
+    HISTORY,
+    LATER,
     LEAST_REV,
     LEAST_SEQ,
-    REV_BOUNDS,
+    MOST_ERAS,
     REV_START,
-    SEQ_BOUNDS,
     SEQ_START,
     Eras,
-    ascending,
-    descending,
 )
 from broker.store.errors import RowDamagedError
 from broker.store.rows import (
@@ -56,26 +57,9 @@ def _used(count: int) -> str:
 
 
 _BY_NUMBER = f"SELECT {job.SELECT} FROM job WHERE n = ?"
-_OF_ARM = f"{BETWEEN} SELECT {', '.join(f'job.{name}' for name in job.COLUMNS)}, found.at FROM"
-_IN_ERAS = "FROM era CROSS JOIN job ON rev_era = e AND arm = ?3 AND rev > 0"
-_HISTORY = f"""{_OF_ARM} (
-        SELECT n AS number, rev AS at {_IN_ERAS} AND rev < ?4 AND (?5 IS NULL OR item = ?5)
-        ORDER BY rev DESC, n DESC LIMIT ?6
-    ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC, found.number DESC"""
-_LATER = f"""{_OF_ARM} (
-        SELECT n AS number, rev AS at {_IN_ERAS} AND rev > ?4 AND item = ?5 ORDER BY rev LIMIT ?6
-    ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
-_FIRSTS = f"""{_OF_ARM} (
-        SELECT min(n) AS number, rev AS at {_IN_ERAS} AND rev < ?4 AND item = ?5
-        GROUP BY rev ORDER BY rev DESC LIMIT ?6
-    ) AS found JOIN job ON job.n = found.number ORDER BY found.at DESC"""
 _OF_FLEET = f"SELECT {job.SELECT} FROM job WHERE n < ? AND n >= ? AND rev > 0 ORDER BY n DESC"
 BOUNDS = "SELECT coalesce(min(n), 0), coalesce(max(n), 0) FROM job"
 """Finds the lowest and the highest number of a job."""
-_EVENTS = f"""{_OF_ARM} (
-        SELECT n AS number, seq AS at FROM era CROSS JOIN job ON seq_era = e AND arm = ?3 AND seq > ?4 AND seq > 0
-        ORDER BY seq LIMIT ?5
-    ) AS found JOIN job ON job.n = found.number ORDER BY found.at"""
 _OWED = f"""SELECT {job.SELECT} FROM job
     WHERE n IN (SELECT n FROM job WHERE reply_open = {job.OWED} AND n > ? ORDER BY n LIMIT ?) ORDER BY n"""
 
@@ -182,8 +166,9 @@ class Reader:
     ) -> tuple[list[Values], bool]:
         """The rows of a page of the history, and whether there are more."""
         code = None if key is None else job.code_of(key)
-        eras = descending(self._bounds(arm, REV_BOUNDS))
-        rows = self._walk(arm, _HISTORY, eras, (min(before_rev, _TOP), code), limit + 1, down_to=after_rev)
+        values = (min(after_rev, _TOP), min(before_rev, _TOP), code)
+        eras = (_TOP, self._start(arm, REV_START, values[0]))
+        rows = self._walk(arm, HISTORY, eras, values, limit + 1)
         more = len(rows) > limit
         if more:
             rows = [row for row in rows if row[-1] != rows[limit][-1]] or rows[:limit]
@@ -195,8 +180,8 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        eras = ascending(self._bounds(arm, REV_BOUNDS, REV_START, after_rev))
-        rows = self._walk(arm, _LATER, eras, (after_rev, job.code_of(key)), limit)
+        eras = (self._start(arm, REV_START, after_rev), _TOP)
+        rows = self._walk(arm, LATER, eras, (after_rev, job.code_of(key)), limit)
         return self._page(arm, key, rows, more=len(rows) == limit)
 
     def firsts(self, arm: str, before_rev: int, key: str, limit: int) -> HistoryPage:
@@ -205,15 +190,19 @@ class Reader:
         Raises:
             RowDamagedError: the file is damaged where they lie.
         """
-        eras = descending(self._bounds(arm, REV_BOUNDS))
-        rows = self._walk(arm, _FIRSTS, eras, (before_rev, job.code_of(key)), limit)
-        return self._page(arm, key, rows, more=len(rows) == limit)
+        found: dict[int, Values] = {}
+        values = (before_rev, job.code_of(key), limit + 1)
+        for rows in self._pieces(arm, FIRSTS, (_TOP, 0), values):
+            found |= {row[-1]: row for row in rows}  # what was given in an older era came before
+            if len(found) > limit:
+                break
+        return self._page(arm, key, list(found.values())[:limit], more=len(found) > limit)
 
     def _page(self, arm: str, key: str | None, rows: list[Values], *, more: bool) -> HistoryPage:
         """The changes in rows, each with its revision behind it; those of another item with the same code are none."""
         changes: list[PastChange] = []
         missing: list[int] = []
-        for *values, rev in rows:
+        for *values, _, rev in rows:
             row = job.Job(tuple(values))
             change = row.past() if row.tells else None
             if change is not None and key is not None and change.key != key:
@@ -289,7 +278,7 @@ class Reader:
         more = False
         rows, first, head = self._events(arm, min(after_seq, _TOP), limit + 1)
         reached = looked = max(after_seq, (first or 1) - 1)
-        for number, (*values, seq) in enumerate(rows):
+        for number, (*values, _, seq) in enumerate(rows):
             row = job.Job(tuple(values))
             event = self._event(arm, row, seq)
             told += 0 if event is None else len(event.body)
@@ -316,8 +305,8 @@ class Reader:
     def _events(self, arm: str, after_seq: int, limit: int) -> tuple[list[Values], int | None, int | None]:
         """The rows of events of an arm above `after_seq`, its lowest seq and its highest."""
         with self._snapshot():
-            eras = ascending(self._bounds(arm, SEQ_BOUNDS, SEQ_START, after_seq))
-            rows = self._walk(arm, _EVENTS, eras, (after_seq,), limit)
+            eras = (self._start(arm, SEQ_START, after_seq), _TOP)
+            rows = self._walk(arm, EVENTS, eras, (after_seq,), limit)
             return rows, self._one(arm, LEAST_SEQ), self._one(arm, HIGHEST_SEQ)
 
     def _event(self, arm: str, row: job.Job, seq: int) -> EventRow | None:
@@ -336,29 +325,31 @@ class Reader:
         self.on_damage(Damage("job", arm, f"seq {seq}", what))
         return None
 
-    def _bounds(self, arm: str, bounds: str, start: str = "", after: int = 0) -> Eras:
-        """All eras, or those that may hold what an arm was given after a number."""
-        (first, last), found = self._rows("job", arm, bounds, ())[0], None
-        if after > 0:
-            found = self._one(arm, start, after)
-        return first if found is None else found, last
+    def _start(self, arm: str, statement: str, after: int) -> int:
+        """The first era that may hold what an arm was given after a number."""
+        return (self._one(arm, statement, after) or 0) if after > 0 else 0
 
     def _one(self, arm: str, statement: str, *values: int) -> int | None:
         """What is found of an arm, if anything is."""
         found = self._rows("job", arm, statement, (arm, *values))
         return found[0][0] if found else None
 
-    def _walk(
-        self, arm: str, statement: str, eras: Iterator[Eras], values: Values, limit: int, down_to: int = 0
-    ) -> list[Values]:
-        """Rows of an arm, era by era, until there are so many; going down, those above a number alone."""
+    def _pieces(self, arm: str, statement: str, eras: Eras, values: Values) -> Iterator[list[Values]]:
+        """Rows of an arm between two eras, some eras at once, as long as there are any."""
+        (era, last), most = eras, FIRST_ERAS
+        step = 1 if era <= last else -1
+        while rows := self._rows("job", arm, statement, (era, last, most, arm, *values)):
+            yield rows
+            era, most = step + step * max(step * row[-2] for row in rows), min(2 * most, MOST_ERAS)
+
+    def _walk(self, arm: str, statement: str, eras: Eras, values: Values, limit: int) -> list[Values]:
+        """Rows of an arm until there are so many."""
         found: list[Values] = []
-        for first, last in eras:
-            rows = self._rows("job", arm, statement, (first, last, arm, *values, limit - len(found)))
-            found += rows if not down_to else [row for row in rows if row[-1] > down_to]
-            if len(found) >= limit or (down_to and rows and rows[-1][-1] <= down_to):
+        for rows in self._pieces(arm, statement, eras, (*values, limit)):
+            found += rows
+            if len(found) >= limit:
                 break
-        return found
+        return found[:limit]
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
@@ -367,7 +358,8 @@ class Reader:
         try:
             yield
         finally:
-            self._connection.execute("COMMIT")
+            if self._connection.in_transaction:  # SQLite ends it itself after some errors
+                self._connection.execute("ROLLBACK")
 
     def _rows(self, table: str, arm: str, statement: str, values: Values, name: str = "") -> list[Values]:
         """All rows of a query; texts that are no UTF-8 come as `readable` has them."""

@@ -1,16 +1,21 @@
-from collections.abc import Awaitable, Callable, Iterable
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from broker.store import job
-from broker.store.eras import ascending, descending
-from broker.store.rows import ChangeRow, EventRow, RequestRow
+from broker.store.errors import RowDamagedError
+from broker.store.reader import Reader
+from broker.store.rows import ChangeRow, EventRow, HistoryPage, RequestRow
 from broker.store.store import Store
 from tests.broker.store.random_jobs import ARMS, KEYS, Jobs, filled
 
 TOP = 2**64
-COMMITS = 60
+COMMITS, HOT = 60, 12_000
 KNOWN, NEW, MANY, FRAME = 20_000, 36, 100, 24 + 4096
 Committed = Callable[[Store], Awaitable[None]]
 
@@ -28,15 +33,6 @@ async def placed(
 
 def numbers(changes: Iterable[object]) -> list[int]:
     return [change.rev for change in changes]  # type: ignore[attr-defined]
-
-
-def test_the_pieces_of_eras_are_all_eras_in_order() -> None:
-    for eras in ((0, 0), (3, 3), (2, 5000), (0, 6)):
-        up, down = list(ascending(eras)), list(descending(eras))
-        assert [e for first, last in up for e in range(first, last + 1)] == [*range(eras[0], eras[1] + 1)]
-        assert [e for first, last in down for e in range(last, first - 1, -1)] == [*range(eras[1], eras[0] - 1, -1)]
-        assert len(up) == len(down) < 16
-    assert [*ascending((0, -1)), *descending((0, -1))] == []
 
 
 async def test_the_history_is_found_whatever_the_order_of_numbers(placed: tuple[Store, Jobs, Random]) -> None:
@@ -138,6 +134,140 @@ def _steps(store: Store, arm: str, head: int) -> int:
     finally:
         store._connection.set_progress_handler(None, 1)
     return steps
+
+
+async def test_what_an_arm_was_busy_with_long_ago_is_found_in_few_steps(
+    reopen: Callable[[], Store], make_change: Callable[..., ChangeRow]
+) -> None:
+    """A thousand jobs an era, and none since: not all of them are looked at for the newest."""
+    store = reopen()
+    for n in range(1, HOT + 1):
+        store.batch.add_change(make_change(n))
+        if n % 1024 == 0:
+            store._drain()
+    for n in range(HOT + 1, HOT + 200 * 1024, 1024):
+        store.batch.add_change(make_change(n, arm="arm2", rev=n))
+        store._drain()
+    steps, page = _steps_of(store, lambda: store.history("arm1", 0, TOP, None, 20))
+    assert numbers(page.changes) == [*range(HOT, HOT - 20, -1)]
+    assert steps < 5 * HOT
+    for after in (HOT - 3, HOT):
+        steps, page = _steps_of(store, lambda: store.history("arm1", after, TOP, "never", 20))  # noqa: B023 - at once
+        assert (page.changes, page.more) == ([], False)
+        assert steps < 5 * HOT
+
+
+def _steps_of(store: Store, read: Callable[[], HistoryPage]) -> tuple[int, HistoryPage]:
+    """Steps of SQLite's machine for a read, and what it found."""
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 10
+        return 0
+
+    store._connection.set_progress_handler(step, 10)
+    try:
+        return (page := read(), steps)[1], page
+    finally:
+        store._connection.set_progress_handler(None, 1)
+
+
+async def test_a_number_far_away_keeps_no_read_busy(
+    reopen: Callable[[], Store], make_change: Callable[..., ChangeRow], make_event: Callable[..., EventRow]
+) -> None:
+    store = reopen()
+    for rev, n in enumerate((1, 2, 2**50, 2**50 + 1), start=1):
+        store.batch.add_change(make_change(n, rev=rev))
+        store.batch.add_event(make_event(rev, n=n))
+        store._drain()
+    store._connection.set_progress_handler(lambda: 1, 20_000)  # ends what goes on
+    assert numbers(store.history("arm1", 0, TOP, None, 20).changes) == [4, 3, 2, 1]
+    assert numbers(store.later("arm1", 1, "gravity_vector", 20).changes) == [2, 3, 4]
+    assert numbers(store.firsts("arm1", 4, "gravity_vector", 20).changes) == [3, 2, 1]
+    assert [event.seq for event in store.events("arm1", 1, 20, TOP).events] == [2, 3, 4]
+    assert (store.oldest_rev("arm1"), store.oldest_rev("arm2")) == (1, 0)
+
+
+async def test_the_first_entry_of_a_revision_is_the_same_in_whatever_eras_there_are_others(
+    reopen: Callable[[], Store], make_change: Callable[..., ChangeRow]
+) -> None:
+    """Acts of administration stand at the revision that they found, some of them much later."""
+    store, n, first = reopen(), 0, dict[int, int]()
+    for rev in range(1, 7):
+        for act in range(4):
+            n += 700
+            store.batch.add_change(make_change(n, rev=rev, reason=str(act)))
+            first.setdefault(rev, n)
+            store._drain()
+    for limit in range(1, 8):
+        told, below, more = [], 7, True
+        while more:
+            page = store.firsts("arm1", below, "gravity_vector", limit)
+            told += [(change.rev, change.reason) for change in page.changes]
+            below, more = page.changes[-1].rev, page.more
+        assert told == [(rev, "0") for rev in range(6, 0, -1)]
+    assert [change.reason for change in store.history("arm1", 0, TOP, None, 20).changes] == ["3", "2", "1", "0"] * 5
+
+
+async def test_an_entry_of_a_row_that_is_gone_hides_no_other(
+    reopen: Callable[[], Store], make_change: Callable[..., ChangeRow], make_event: Callable[..., EventRow]
+) -> None:
+    store = reopen()
+    for rev, n in enumerate((1, 2, 3000), start=1):
+        store.batch.add_change(make_change(n, rev=rev))
+        store.batch.add_event(make_event(rev, n=n))
+        store._drain()
+    store.close()
+    _lose_row(store._path, 3000)
+    with closing(Reader(store._path)) as damaged:
+        page = damaged.history("arm1", 0, TOP, None, 20)
+        assert (numbers(page.changes), page.missing) == ([2, 1], [3])
+        events = damaged.events("arm1", 0, 20, TOP)
+        assert ([event.seq for event in events.events], events.missing) == ([1, 2], [(3, 3)])
+
+
+def _lose_row(path: Path, n: int) -> None:
+    """Remove a job while the indexes by eras count for none, so that they keep their entries."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for before, after in ((" > 0", " > 99"), (" > 99", " > 0")):
+            connection.execute("PRAGMA writable_schema = ON")
+            changed = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name IN ('job_revision', 'job_event')"
+            connection.execute(changed, (before, after))
+            connection.execute("PRAGMA writable_schema = RESET")
+            connection.execute("DELETE FROM job WHERE n = ?", (n,))
+
+
+async def test_events_are_read_again_after_an_error_of_the_disk(
+    reopen: Callable[[], Store], make_event: Callable[..., EventRow]
+) -> None:
+    """Whatever became of the transaction in which they were read."""
+    store = reopen()
+    for seq in range(1, 2_000):
+        store.batch.add_event(make_event(seq))
+    store.close()
+    with closing(Reader(store._path)) as reading:
+        assert len(reading.events("arm1", 0, 1, TOP).events) == 1
+        with _unreadable(store._path), pytest.raises(RowDamagedError):
+            reading.events("arm1", 1_000, 500, TOP)
+        assert len(reading.events("arm1", 1_000, 500, TOP).events) == 500
+
+
+@contextmanager
+def _unreadable(path: Path) -> Iterator[None]:
+    """Whoever has a file open finds a directory there."""
+    known = [int(link.name) for link in Path("/proc/self/fd").iterdir() if link.exists() and link.samefile(path)]
+    kept = [os.dup(one) for one in known]
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        for one in known:
+            os.dup2(directory, one)
+        yield
+    finally:
+        for one, before in zip(known, kept, strict=True):
+            os.dup2(before, one)
+        for one in (*kept, directory):
+            os.close(one)
 
 
 def test_new_jobs_of_many_arms_write_few_pages(
