@@ -124,7 +124,6 @@ class Ledger:
         session.cmd_seq += 1
         job.state = _WRITING
         job.epoch, job.cmd_seq = session.sent = self.epoch, session.cmd_seq
-        job.before = session.state.reported.get(job.slot)
 
     def add_change(self, session: ArmSession, job: ChangeJob) -> None:
         """Store a new change as it stands; until it ends that stands for the slot and the arm, too."""

@@ -44,6 +44,7 @@ class Exchange:
             ArmAwayError: nothing was sent.
         """
         session.with_arm, job.written_s = True, self._monotonic()
+        job.before = session.state.reported.get(job.slot)
         try:
             return await session.adapter.write(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:
@@ -64,6 +65,7 @@ class Exchange:
             ArmAwayError: nothing was sent.
         """
         session.busy_with, job.written_s = job, self._monotonic()
+        job.before = session.state.reported.get(job.slot)
         try:
             return session.adapter.exchange_now(Command(job.epoch, job.cmd_seq, job.verb, job.slot, job.wanted))
         except ArmTimeoutError:

@@ -90,7 +90,7 @@ def classify(
     Args:
         item: the row of the item.
         wanted: what was asked; for a Reset what the arm returned.
-        before: what was reported when the write was marked.
+        before: what was reported when the command was sent.
         read: what was read back.
         resolution_rad: what the arm keeps of an angle, in radians.
         foreign: whether another writer's event came between the mark and the read-back.

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from broker.life import State
+from devices.adapter import ArmTimeoutError, Command
+from devices.guard import GuardedFaultyArm
 from schema.arms import Fault
 from schema.enums import ControlMode
-from schema.messages import GravityVector, TwistLinearSoftLimit
+from schema.messages import GravityVector, Message, TwistLinearSoftLimit
 from tests.stored import changes
 from tests.virtual_plant import Plant, play
 
+RESET = "ResetTwistLinearSoftLimit"
 SET = "SetTwistLinearSoftLimit"
 ITEM, SLOT = "twist_linear_soft_limit", "CARTESIAN_JOYSTICK"
 MODE = ControlMode.CARTESIAN_JOYSTICK
@@ -155,6 +158,52 @@ def test_a_tighter_value_of_another_writer_is_no_clamping(tmp_path: Path) -> Non
         await plant.document("state/r1/config", lambda document: bool(document["pending"]))
         inject(plant, Fault("foreign_change", slot=(ITEM, int(MODE)), value=TwistLinearSoftLimit(MODE, 0.2)))
         assert (await plant.reply(request))["error"]["kind"] == "overwritten"
+
+    play(tmp_path, scenario)
+
+
+class DeafArm(GuardedFaultyArm):
+    """Answers every command, and carries out no Set of 0.3."""
+
+    def exchange_now(self, command: Command) -> Message | None:
+        """See `PromptArm.exchange_now`."""
+        return self.read_now(command.slot) if _is_of(command, 0.3) else super().exchange_now(command)
+
+
+class SlowArm(GuardedFaultyArm):
+    """Carries out a Reset and gives no answer in time."""
+
+    async def write(self, command: Command) -> Message | None:
+        """See `ArmAdapter.write`."""
+        await super().write(command)
+        raise ArmTimeoutError("late")
+
+
+def _is_of(command: Command, limit: float) -> bool:
+    return isinstance(command.value, TwistLinearSoftLimit) and command.value.twist_linear_soft_limit == limit
+
+
+def test_what_an_arm_ignores_is_refused_also_behind_a_change_that_it_took(tmp_path: Path) -> None:
+    """Both have their numbers at once: what was there before the second is what the first left."""
+
+    async def scenario(plant: Plant) -> None:
+        plant.session().adapter.__class__ = DeafArm
+        requests = [plant.send("r1", SET, value(limit)) for limit in (0.1, 0.3)]
+        first, second = [await plant.reply(request) for request in requests]
+        assert first["stage"] == "applied"
+        assert (second["stage"], second["error"]["kind"]) == ("refused", "arm_refused")
+        assert plant.session().state.desired[ITEM, int(MODE)] == TwistLinearSoftLimit(MODE, 0.1)
+
+    play(tmp_path, scenario)
+
+
+def test_a_reset_without_an_answer_is_told_from_what_was_there_when_it_was_sent(tmp_path: Path) -> None:
+    async def scenario(plant: Plant) -> None:
+        plant.session().adapter.__class__ = SlowArm
+        requests = plant.send("r1", SET, value(0.1)), plant.send("r1", RESET, {"control_mode": SLOT})
+        first, second = [await plant.reply(request) for request in requests]
+        assert (first["stage"], second["stage"]) == ("applied", "applied")
+        assert second["result"][ITEM] == 0.5
 
     play(tmp_path, scenario)
 
