@@ -10,8 +10,9 @@ import aiomqtt
 import msgspec
 
 from broker.link.mqtt5_link import Mqtt5Link
-from broker.link.mqtt_link import InboundMessage, LinkConfig, MqttLink, Receipt
+from broker.link.mqtt_link import InboundMessage, LinkConfig, MqttLink
 from broker.link.mqttium_link import MqttiumLink
+from broker.link.outbound import Outbound
 from tests.mosquitto import ROOT
 
 LinkMaker = Callable[[LinkConfig], MqttLink]
@@ -55,7 +56,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def settled(receipts: Sequence[Receipt]) -> None:
+async def settled(receipts: Sequence[Outbound]) -> None:
     """Wait until all are done."""
     await until(lambda: all(receipt.done() for receipt in receipts))
 

@@ -1,9 +1,9 @@
 """The MQTT link in memory, its topics without what all of them begin with."""
 
 from armbroker.conformance import memory_link
-from armbroker.conformance.memory_link import PATIENCE_S, MemoryReceipt, Published
+from armbroker.conformance.memory_link import PATIENCE_S, Published
 
-__all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MemoryReceipt", "MirrorLink", "Published"]
+__all__ = ["BASE", "PATIENCE_S", "MemoryLink", "MirrorLink", "Published"]
 
 BASE = "armbroker/v1"
 

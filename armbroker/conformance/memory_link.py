@@ -16,6 +16,7 @@ from broker.link.mqtt_link import (
     LinkUnreachableError,
     MqttLink,
 )
+from broker.link.outbound import LOST, OPEN, TAKEN, Giver, Outbound
 
 PATIENCE_S = 3600.0
 _BINARY = frozenset({"application/msgpack", "application/x-protobuf"})
@@ -32,26 +33,6 @@ class Published(NamedTuple):
     retained: bool
     at_s: float
     trace: str = ""
-
-
-class MemoryReceipt:
-    """The receipt of one publication."""
-
-    def __init__(self) -> None:
-        self.state = "open"
-        self.code = 0
-
-    def done(self) -> bool:
-        """Whether it is settled."""
-        return self.state != "open"
-
-    def failed(self) -> bool:
-        """Whether it is settled without success."""
-        return self.state == "failed"
-
-    def reason_code(self) -> int:
-        """The code it was refused with."""
-        return self.code
 
 
 class _Inbox:
@@ -76,7 +57,7 @@ class _Inbox:
             yield [message for message in batch if message is not None]
 
 
-class MemoryLink(_Inbox):
+class MemoryLink(_Inbox, Giver):
     """An `MqttLink` without a network: `deliver` a message, look at `published` and `acked`.
 
     Topics are given and shown without `prefix`.
@@ -100,7 +81,7 @@ class MemoryLink(_Inbox):
         self.connected = self.deaf = False
         self.max_packet = UNTOLD_MAX_PACKET
         self._loop = loop
-        self._open: deque[MemoryReceipt] = deque()
+        self._open: deque[Outbound] = deque()
         self._callbacks: list[Callable[[bool], None]] = []
         self._lost_callbacks: list[Callable[[], None]] = []
         self._news = asyncio.Event()
@@ -136,39 +117,25 @@ class MemoryLink(_Inbox):
         self.acked += [message for message in messages if message.payload or not message.retain]
         return True
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """See `MqttLink`."""
-        del expiry_s, correlation
         if not self.connected:
             raise LinkDownError("cut")
-        receipt = MemoryReceipt()
-        if retain and not payload and "/_/" in topic:  # a marker comes back, and is nothing to look at
-            receipt.state = "taken"
+        topic, payload, message.code = message.topic, message.payload, TAKEN
+        if message.retain and not payload and "/_/" in topic:  # a marker comes back, and is nothing to look at
             self._inbox.put_nowait(_message(topic, b"", received_s=self._loop.time(), retain=True))
-            return receipt
+            return
         if self.silent:
-            self._open.append(receipt)
-        else:
-            receipt.state = "taken"
-        if retain:
+            message.code = OPEN
+            self._open.append(message)
+        if message.retain:
             self.retained.pop(topic, None)
             if payload:
                 self.retained[topic] = payload
-        document = (payload if content_type in _BINARY else json.loads(payload)) if payload else None
-        told = Published(topic.removeprefix(self.prefix), document, retain, self._loop.time(), trace)
+        document = (payload if message.content_type in _BINARY else json.loads(payload)) if payload else None
+        told = Published(topic.removeprefix(self.prefix), document, message.retain, self._loop.time(), message.trace)
         self.published.append(told)
         self._news.set()
-        return receipt
 
     async def close(self, *, will: bool = False) -> None:
         """See `MqttLink`."""
@@ -180,15 +147,15 @@ class MemoryLink(_Inbox):
         """Acknowledge so many of the oldest publications (all, from now on), or refuse them with `code`."""
         self.silent = self.silent and number is not None
         chosen = list(self._open)[skip:][:number]
-        for receipt in chosen:
-            receipt.state, receipt.code = "failed" if code else "taken", code
-            self._open.remove(receipt)
+        for message in chosen:
+            message.code = code
+            self._open.remove(message)
 
     def lose(self) -> None:
         """Cut the connection."""
         self.connected = False
-        for receipt in self._open:
-            receipt.state = "failed"
+        for message in self._open:
+            message.code = LOST
         self._open.clear()
         for callback in self._lost_callbacks:
             callback()
@@ -241,27 +208,13 @@ def _message(
 class MirrorLink(MemoryLink):
     """A link on which its owner reads what it publishes itself, as on an MQTT server without others."""
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """See `MqttLink`."""
-        receipt = super().publish(
-            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation,
-            trace=trace,
-        )  # fmt: skip
-        self.deliver(topic.removeprefix(self.prefix), payload)
-        return receipt
+        super().give(message)
+        self.deliver(message.topic.removeprefix(self.prefix), message.payload)
 
 
-class MemoryReader:
+class MemoryReader(Giver):
     """A second `MqttLink` to the server of a `MemoryLink`: brings what is retained, then what it publishes itself."""
 
     def __init__(self, server: MemoryLink, config: LinkConfig) -> None:
@@ -320,13 +273,11 @@ class MemoryReader:
         del callback
         return False
 
-    def publish(self, topic: str, payload: bytes, **_: object) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """See `MqttLink`."""
+        message.code = TAKEN
         if not self._server.mute:
-            self._put(topic, payload, retain=False)
-        receipt = MemoryReceipt()
-        receipt.state = "taken"
-        return receipt
+            self._put(message.topic, message.payload, retain=False)
 
     async def close(self, *, will: bool = False) -> None:
         """See `MqttLink`."""

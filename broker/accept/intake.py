@@ -14,7 +14,8 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from broker.link.mqtt_link import InboundMessage, LinkError, MqttLink, Receipt
+from broker.link.mqtt_link import InboundMessage, LinkError, MqttLink
+from broker.link.outbound import Outbound
 from broker.presence.presence import Presence
 from broker.topics import is_name
 
@@ -111,7 +112,7 @@ class Intake:
         self._base = marker
         self._marker = ""
         """The topic of the marker that we wait for."""
-        self._receipt: Receipt | None = None
+        self._receipt: Outbound | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._sent_after_s: float | None = None
         """What comes before the marker was not sent before then, on the loop's clock; None: it did not wait."""

@@ -15,9 +15,9 @@ from broker.link.mqtt_link import (
     LinkRejectedError,
     LinkUnreachableError,
     MqttLink,
-    Receipt,
     reason_text,
 )
+from broker.link.outbound import Outbound
 from broker.topics import DeviceTopic, Topics
 from devices.adapter import ArmAwayError, BusListener
 
@@ -68,7 +68,7 @@ class MqttDeviceBus:
         """The last birth and death of arms somebody listens to: for who listens next, after new settings."""
         self._strangers: dict[DeviceTopic, bytes] = {}
         self._strangers_bytes = 0
-        self._receipts: deque[tuple[str, Receipt]] = deque(maxlen=RECEIPTS_MOST)
+        self._receipts: deque[tuple[str, Outbound]] = deque(maxlen=RECEIPTS_MOST)
         self._started = False
         self._work: asyncio.Task[None] | None = None
 

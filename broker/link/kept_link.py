@@ -21,6 +21,7 @@ from broker.link.mqtt_link import (
     parse_url,
     with_password_of_now,
 )
+from broker.link.outbound import Giver
 from broker.tls import Tls, TlsFileError
 from schema.backoff import Backoff
 
@@ -61,7 +62,7 @@ class KeptConnection(Protocol):
 ConnectionT = TypeVar("ConnectionT", bound=KeptConnection)
 
 
-class KeptLink(ABC, Generic[ConnectionT]):
+class KeptLink(Giver, ABC, Generic[ConnectionT]):
     """The life of a link; belongs to the event loop that opens it. See `MqttLink`."""
 
     def __init__(self, config: LinkConfig) -> None:

@@ -17,8 +17,8 @@ from broker.link.mqtt_link import (
     LinkConfig,
     LinkDownError,
     LinkUnreachableError,
-    Receipt,
 )
+from broker.link.outbound import Outbound
 
 _CACHED_PROPERTIES = 256
 _NEXT_ADDRESS_S = 0.25
@@ -114,31 +114,22 @@ class Mqtt5Link(KeptLink[Connection]):
         self._receipts.append(callback)
         return True
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> Receipt:
-        """See `MqttLink.publish`."""
+    def give(self, message: Outbound) -> None:
+        """See `MqttLink.give`."""
         connection = self._connection
         if connection is None or not connection.up:
             raise LinkDownError("not connected to the MQTT server")
-        properties = self._properties.get((content_type, expiry_s))
+        key = message.content_type, message.expiry_s
+        properties = self._properties.get(key)
         if properties is None:
-            properties = publish_properties(content_type, expiry_s)
+            properties = publish_properties(*key)
             if len(self._properties) < _CACHED_PROPERTIES:
-                self._properties[content_type, expiry_s] = properties
-        if correlation:
-            properties += correlation_property(correlation)
-        if trace:
-            properties += trace_property(trace)
-        return connection.outgoing.publish(topic, properties, payload, retain=retain)
+                self._properties[key] = properties
+        if message.correlation:
+            properties += correlation_property(message.correlation)
+        if message.trace:
+            properties += trace_property(message.trace)
+        connection.outgoing.publish(message, properties)
 
     async def _attempt(self, config: LinkConfig, tls: ssl.SSLContext | None, timeout_s: float) -> Connection:
         """See `KeptLink`."""

@@ -2,9 +2,10 @@
 
 import asyncio
 
-from broker.link.mqtt5_packets import QOS_1_PUBLISH, REFUSED, RETAINED, SMALL, topic_name, varint
+from broker.link.mqtt5_packets import PACKET_ID_BYTES, QOS_1_PUBLISH, REFUSED, RETAINED, SMALL, topic_name, varint
 from broker.link.mqtt5_reader import Connack
 from broker.link.mqtt_link import LinkFullError, LinkRejectedError
+from broker.link.outbound import LOST, OPEN, TAKEN, Outbound
 
 MESSAGES_MOST, BYTES_MOST = 2_000, 32 * 2**20
 """What may be published and not acknowledged by the MQTT server, at most."""
@@ -12,37 +13,9 @@ PUBCOMP = 0x70
 _LARGEST_ID = 65_535
 _HEADER = 5
 """Bytes before the body of a packet, at most."""
-_LOST = -1
 _SMALL_MOST = len(SMALL)
-_HEADS = tuple(bytes((head,)) for head in range(256))
-
-
-class Mqtt5Receipt:
-    """The `Receipt` of one publish; `size` is that of its packet in bytes."""
-
-    __slots__ = ("_code", "_done", "size")
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._done = False
-        self._code = 0
-
-    def settle(self, code: int) -> None:
-        """Settle with the reason code of the PUBACK, or -1 for a lost connection."""
-        self._done = True
-        self._code = code if code == _LOST or code >= REFUSED else 0
-
-    def done(self) -> bool:
-        """Whether it is settled."""
-        return self._done
-
-    def failed(self) -> bool:
-        """Whether it is settled without success."""
-        return self._done and self._code != 0
-
-    def reason_code(self) -> int:
-        """The reason code the MQTT server refused it with, or 0."""
-        return max(0, self._code)
+_HEADS = tuple(bytes((QOS_1_PUBLISH,)) + length for length in SMALL)
+"""What a packet begins with, by its length, that is not retained."""
 
 
 class Outgoing:
@@ -54,7 +27,7 @@ class Outgoing:
         self._loop = loop
         self._parts: list[bytes] = []
         self._flushing = False
-        self._under_way: dict[int, Mqtt5Receipt] = {}
+        self._under_way: dict[int, Outbound] = {}
         self._bytes = 0
         self._most = MESSAGES_MOST
         self._largest = 0
@@ -94,38 +67,42 @@ class Outgoing:
         self._packet_id = number
         return number
 
-    def publish(self, topic: str, properties: bytes, payload: bytes, *, retain: bool) -> Mqtt5Receipt:
+    def publish(self, message: Outbound, properties: bytes) -> None:
         """Publish with QoS 1; `properties` without their length.
 
         Raises:
             LinkRejectedError: it is larger than the MQTT server takes, or has no legal topic.
             LinkFullError: too much is under way.
         """
-        name, count = topic_name(topic), len(properties)
+        name, count, payload, under_way = topic_name(message.topic), len(properties), message.payload, self._under_way
         length = SMALL[count] if count < _SMALL_MOST else varint(count)
-        size = len(name) + 2 + len(length) + count + len(payload)
+        size = len(name) + PACKET_ID_BYTES + len(length) + count + len(payload)
         if self._largest and size + _HEADER > self._largest:
-            raise LinkRejectedError(f"{topic}: {size + _HEADER} bytes, the MQTT server takes {self._largest}")
-        if len(self._under_way) >= self._most or self._bytes + size > BYTES_MOST:
-            raise LinkFullError(f"{len(self._under_way)} publications of {self._bytes} bytes are under way")
-        number = self.next_id()
-        receipt = self._under_way[number] = Mqtt5Receipt(size)
+            raise LinkRejectedError(f"{message.topic}: {size + _HEADER} bytes, the MQTT server takes {self._largest}")
+        if len(under_way) >= self._most or self._bytes + size > BYTES_MOST:
+            raise LinkFullError(f"{len(under_way)} publications of {self._bytes} bytes are under way")
+        number = self._packet_id % _LARGEST_ID + 1
+        if number in under_way:
+            number = self.next_id()
+        self._packet_id, message.size, message.code = number, size, OPEN
+        under_way[number] = message
         self._bytes += size
-        head = QOS_1_PUBLISH | (self._retained if retain else 0)
-        whole = SMALL[size] if size < _SMALL_MOST else varint(size)
-        self._parts += (_HEADS[head], whole, name, number.to_bytes(2), length, properties, payload)
+        if message.retain or size >= _SMALL_MOST:
+            head = bytes((QOS_1_PUBLISH | (self._retained if message.retain else 0),)) + varint(size)
+        else:
+            head = _HEADS[size]
+        self._parts += (head, name, number.to_bytes(PACKET_ID_BYTES), length, properties, payload)
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self.flush)
-        return receipt
 
     def settle(self, packet_id: int, code: int) -> bool:
         """What the MQTT server said to a publish; whether it was under way."""
-        receipt = self._under_way.pop(packet_id, None)
-        if receipt is None:
+        message = self._under_way.pop(packet_id, None)
+        if message is None:
             return False
-        self._bytes -= receipt.size
-        receipt.settle(code)
+        self._bytes -= message.size
+        message.code = code if code >= REFUSED else TAKEN
         return True
 
     def complete(self, packet_id: bytes) -> None:
@@ -135,5 +112,5 @@ class Outgoing:
     def fail(self) -> None:
         """The connection is lost, and everything under way with it."""
         under_way, self._under_way, self._bytes = self._under_way, {}, 0
-        for receipt in under_way.values():
-            receipt.settle(_LOST)
+        for message in under_way.values():
+            message.code = LOST

@@ -24,6 +24,7 @@ _SUBSCRIBE, _SUBSCRIBE_RETAINED = 0x01 | 0x08 | 0x20, 0x01
 
 CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION, EXPIRY, USER_PROPERTY = 0x03, 0x08, 0x09, 0x02, 0x26
 _SESSION_EXPIRY = 0x11
+_CORRELATION = bytes((CORRELATION,))
 
 
 def varint(number: int) -> bytes:
@@ -118,4 +119,7 @@ def trace_property(trace: str) -> bytes:
 
 def correlation_property(correlation: bytes) -> bytes:
     """The Correlation Data of a PUBLISH; raises LinkRejectedError if MQTT cannot carry it."""
-    return bytes((CORRELATION,)) + text("correlation data", correlation)
+    size = len(correlation)
+    if size > LONGEST_TEXT:
+        raise LinkRejectedError(f"correlation data: {size} bytes, at most {LONGEST_TEXT}")
+    return _CORRELATION + size.to_bytes(2) + correlation

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from broker.link.outbound import Giver, Outbound
 from broker.tls import TlsFiles
 
 _DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -186,23 +187,10 @@ class LinkCounts(msgspec.Struct):
     """Other packets that could not be read or that no MQTT server sends; passed over."""
 
 
-class Receipt(Protocol):
-    """What became of one publish."""
-
-    def done(self) -> bool:
-        """Whether it is settled: acknowledged (PUBACK) or failed."""
-
-    def failed(self) -> bool:
-        """Whether it is settled without success: the connection was lost, or the MQTT server refused it."""
-
-    def reason_code(self) -> int:
-        """The reason code (0x80 or above) the MQTT server refused it with; 0 in every other case."""
-
-
 _POLL_S = 0.002
 
 
-async def was_taken(receipt: Receipt, within_s: float) -> bool:
+async def was_taken(receipt: Outbound, within_s: float) -> bool:
     """Wait, so many seconds at most, until a publication is settled; whether the MQTT server took it by then."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within_s):
@@ -211,7 +199,7 @@ async def was_taken(receipt: Receipt, within_s: float) -> bool:
     return receipt.done() and not receipt.failed()
 
 
-class MqttLink(Protocol):
+class MqttLink(Giver, Protocol):
     """One client of the MQTT server: a persistent session, manual acknowledgement, reconnection.
 
     A lost connection fails every receipt not done and makes every message not acked stale: the owner publishes
@@ -264,23 +252,6 @@ class MqttLink(Protocol):
 
     def on_receipts(self, callback: Callable[[], None]) -> bool:
         """Call back each time receipts were settled; false when the link does not tell: it is to be looked."""
-
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> Receipt:
-        """Publish with QoS 1, without waiting; `expiry_s` 0 means never, empty properties are left out.
-
-        `trace` is the `traceparent` of what it belongs to. Raises LinkDownError, LinkFullError or LinkRejectedError;
-        then nothing was published.
-        """
 
     def on_session(self, callback: Callable[[bool], None], lost: Callable[[], None] | None = None) -> None:
         """Call `callback(session_present)` after each connection, the first included, once publishing is possible.

@@ -22,6 +22,7 @@ from broker.link.mqtt_link import (
     LinkRefusedError,
     LinkUnreachableError,
 )
+from broker.link.outbound import LOST, TAKEN, Outbound
 from broker.trace import NAME, traceparent
 
 QOS_1 = QoS.AT_LEAST_ONCE
@@ -41,26 +42,13 @@ _RECEIVE_MAXIMUM = 65_535
 _NO_PROPERTIES = Properties()
 
 
-class MqttiumReceipt:
-    """The `Receipt` of one publish."""
-
-    __slots__ = ("_inner",)
-
-    def __init__(self, inner: PublishReceipt) -> None:
-        self._inner = inner
-
-    def done(self) -> bool:
-        """Whether it is settled."""
-        return self._inner.is_done()
-
-    def failed(self) -> bool:
-        """Whether it is settled without success."""
-        return self._inner.is_done() and self._inner.exception() is not None
-
-    def reason_code(self) -> int:
-        """The reason code the MQTT server refused it with, or 0."""
-        error = self._inner.exception() if self._inner.is_done() else None
-        return error.reason_code if isinstance(error, PublishRejectedError) else 0
+def settle(message: Outbound, receipt: PublishReceipt) -> None:
+    """What became of a publication, once that is known."""
+    error = receipt.exception()
+    if error is None:
+        message.code = TAKEN
+    else:
+        message.code = error.reason_code if isinstance(error, PublishRejectedError) else LOST
 
 
 def build_client(config: LinkConfig) -> AsyncClient:

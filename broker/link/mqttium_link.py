@@ -8,6 +8,7 @@ later PUBACK.
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import cast
 
 import structlog
@@ -21,7 +22,6 @@ from broker.link.mqtt_link import (
     LinkDownError,
     LinkFullError,
     LinkRejectedError,
-    Receipt,
     ServerAddress,
 )
 from broker.link.mqttium_client import (
@@ -29,12 +29,13 @@ from broker.link.mqttium_client import (
     SUBSCRIBE,
     SUBSCRIBE_RETAINED,
     WITH_WILL,
-    MqttiumReceipt,
     build_client,
     build_properties,
     inbound,
+    settle,
     translated,
 )
+from broker.link.outbound import OPEN, Outbound
 
 _LOG = structlog.get_logger(__name__)
 
@@ -139,35 +140,29 @@ class MqttiumLink(KeptLink[MqttiumConnection]):
             except (MQTTError, OSError):
                 self.counts.stale_acks += 1
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> Receipt:
-        """Publish with QoS 1, without waiting."""
+    def give(self, message: Outbound) -> None:
+        """See `MqttLink.give`."""
         connection = self._connection
         if connection is None:
             raise LinkDownError("not connected to the MQTT server")
+        content_type, expiry_s, topic = message.content_type, message.expiry_s, message.topic
         properties = (
-            build_properties(content_type, expiry_s, correlation, trace)
-            if correlation or trace
+            build_properties(content_type, expiry_s, message.correlation, message.trace)
+            if message.correlation or message.trace
             else self._cached_properties(content_type, expiry_s)
         )
         try:
-            receipt = connection.client.publish_nowait(topic, payload, qos=QOS_1, retain=retain, properties=properties)
+            receipt = connection.client.publish_nowait(
+                topic, message.payload, qos=QOS_1, retain=message.retain, properties=properties
+            )
         except FlowControlError as error:
             raise LinkFullError(str(error)) from None
         except ProtocolError as error:
             raise LinkRejectedError(f"{topic}: {error}") from None
         except (MQTTError, OSError) as error:
             raise LinkDownError(f"not connected to the MQTT server: {error}") from None
-        return MqttiumReceipt(receipt)
+        message.code = OPEN
+        receipt.add_done_callback(partial(settle, message))
 
     def _cached_properties(self, content_type: str, expiry_s: int) -> Properties:
         key = (content_type, expiry_s)

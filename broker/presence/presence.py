@@ -14,7 +14,8 @@ import structlog
 
 from broker.clock import Clock
 from broker.histogram import Histogram
-from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Receipt, Will, was_taken
+from broker.link.mqtt_link import LinkConfig, LinkError, MqttLink, Will, was_taken
+from broker.link.outbound import Outbound
 from broker.presence.document import HEARTBEAT_S, OFFLINE, ONLINE, STARTING, read_document
 from broker.presence.identity import JSON, Identity
 from broker.presence.pulse import LATE_S, Pulse
@@ -222,7 +223,7 @@ class Presence:
         self._told_us, self._told_s = self.identity.seen_us, self._clock.monotonic()
         return self._told_us
 
-    def _publish(self, link: MqttLink, state: str) -> Receipt | None:
+    def _publish(self, link: MqttLink, state: str) -> Outbound | None:
         payload = self.identity.payload(state, link.max_packet - OVERHEAD - len(self._topic))
         with contextlib.suppress(LinkError):
             return link.publish(self._topic, payload, retain=True, content_type=JSON.content_type)

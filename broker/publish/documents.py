@@ -340,7 +340,7 @@ class Documents:
         payload = self._codec.encode_document(self.build(session, key.name))
         topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
         publication = Publication(
-            topic, payload, self._codec.content_type, retain=True, done=partial(self._taken, key),
+            topic, payload, self._codec.content_type, retain=True, taken=partial(self._taken, key),
             shorten=shortener(key.name, payload),
         )  # fmt: skip
         if len(payload) > (room := self._outbox.room(publication)):

@@ -120,14 +120,14 @@ class Notices:
     def _give(self, entry: HandleEntry, seq: int, payload: bytes, trace: str = "") -> None:
         entry.last_seq = seq
         topic = self._topics.notice(entry.user, entry.conn, entry.identifier)
-        done: Callable[[], None] = partial(self._given, entry, seq)
+        taken: Callable[[], None] = partial(self._given, entry, seq)
         self._outbox.send(
             Publication(
                 topic,
                 payload,
                 self._codec.content_type,
                 expiry_s=EXPIRY_S,
-                done=done,
+                taken=taken,
                 shorten=event_shortener(payload),
                 trace=trace,
             )

@@ -4,11 +4,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-import msgspec
 import structlog
 
 from broker.counters import Counters
-from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, Receipt, reason_text
+from broker.link.mqtt_link import LinkDownError, LinkFullError, LinkRejectedError, MqttLink, reason_text
+from broker.link.outbound import LOST, OPEN, TAKEN, Outbound
 from broker.logs import write_waiting
 
 IN_FLIGHT = 100
@@ -29,22 +29,14 @@ LEAST_ROOM = 600
 log = structlog.get_logger()
 
 
-class Publication(msgspec.Struct, eq=False):
-    """One publication; `done` is called once the MQTT server took it (or refused it for good).
+class Publication(Outbound, eq=False):
+    """One publication; `taken` is called once the MQTT server took it (or refused it for good).
 
     `shorten` makes a payload of at most so many bytes where the MQTT server takes no larger packet.
     """
 
-    topic: str
-    payload: bytes
-    content_type: str = ""
-    correlation: bytes = b""
-    expiry_s: int = 0
-    retain: bool = False
-    done: Callable[[], None] | None = None
+    taken: Callable[[], None] | None = None
     shorten: Callable[[int], bytes] | None = None
-    trace: str = ""
-    """The `traceparent` of what it belongs to."""
 
     def overhead(self) -> int:
         """Bytes of its packet beside the payload, at most: header, topic, and properties."""
@@ -66,7 +58,7 @@ class Outbox:
         self._loop = loop
         self._counters = counters
         self._waiting: deque[Publication] = deque()
-        self._under_way: deque[tuple[Receipt, Publication]] = deque()
+        self._under_way: deque[Publication] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
@@ -161,30 +153,22 @@ class Outbox:
 
     def _publish(self, most: int) -> None:
         """Publish so many of those that wait, or as many as the link takes."""
-        waiting, under_way, publish = self._waiting, self._under_way, self._link.publish
+        waiting, under_way, give = self._waiting, self._under_way, self._link.give
         sure_to_fit = self._link.max_packet - _OVERHEAD_MOST
         while waiting and most > 0:
             publication = waiting[0]
-            size = len(publication.payload)
-            if size > sure_to_fit or (publication.correlation and size + len(publication.correlation) > sure_to_fit):
+            size, correlation = len(publication.payload), publication.correlation
+            if size > sure_to_fit or (correlation and size + len(correlation) > sure_to_fit):
                 self._shorten(publication)
             try:
-                receipt: Receipt = publish(
-                    publication.topic,
-                    publication.payload,
-                    retain=publication.retain,
-                    expiry_s=publication.expiry_s,
-                    content_type=publication.content_type,
-                    correlation=publication.correlation,
-                    trace=publication.trace,
-                )
+                give(publication)
             except (LinkDownError, LinkFullError):
                 break
             except LinkRejectedError as error:
                 self._tell_refused(publication, "cannot be sent", str(error))
-                receipt = _GIVEN_UP
+                publication.code = TAKEN
             waiting.popleft()
-            under_way.append((receipt, publication))
+            under_way.append(publication)
             most -= 1
 
     def fitted(self, publication: Publication) -> bytes:
@@ -225,47 +209,29 @@ class Outbox:
     def _sweep(self) -> None:
         """Take finished publications from the front; a failed one and all behind it go back to wait, in order."""
         under_way = self._under_way
-        while under_way and under_way[0][0].done():
-            receipt, publication = under_way[0]
-            if receipt.failed():
-                code = receipt.reason_code()
-                if not code:
-                    self._put_back()
-                    return
-                self._tell_refused(publication, reason_text(code))
-            under_way.popleft()
+        while under_way and (code := under_way[0].code) != OPEN:
+            if code == LOST:
+                self._put_back()
+                return
+            publication = under_way.popleft()
             self.backlog -= 1
+            if code:
+                self._tell_refused(publication, reason_text(code))
             if publication is self._timed:
                 self._timed = None
                 self._untold += 1
                 if self._untold > TOLD_OF:
                     self._untold = 1
                     self.on_published(self._monotonic() - self._timed_s)
-            if publication.done is not None:
-                publication.done()
+            if publication.taken is not None:
+                publication.taken()
 
     def _put_back(self) -> None:
         """After a lost connection: everything not marked waits again, in order."""
-        self._waiting.extendleft(publication for _, publication in reversed(self._under_way))
+        self._waiting.extendleft(reversed(self._under_way))
         self._under_way.clear()
 
     def _tell_refused(self, publication: Publication, reason: str, why: str = "") -> None:
         """It is given up, and marked in its turn like those that were taken."""
         self._counters.add("publication_refused", reason)
         log.debug("publication_refused", topic=publication.topic, why=why or reason)
-
-
-class _GivenUp:
-    """The receipt of what cannot be published."""
-
-    def done(self) -> bool:
-        return True
-
-    def failed(self) -> bool:
-        return False
-
-    def reason_code(self) -> int:
-        return 0
-
-
-_GIVEN_UP = _GivenUp()

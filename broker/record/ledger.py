@@ -290,7 +290,7 @@ class Ledger:
         self.outbox.send(
             Publication(
                 self._topics.events[session.arm, below], body, self._codec.content_type,
-                done=partial(self.mark_published, session, seq) if marks else None,
+                taken=partial(self.mark_published, session, seq) if marks else None,
                 shorten=partial(shorten_event, body), trace=trace,
             )
         )  # fmt: skip

@@ -156,7 +156,7 @@ class Replies:
             payload = codec.encode_reply(reply)
         self._ledger.outbox.send(
             Publication(
-                address.topic, payload, codec.content_type, address.correlation, EXPIRY_S, done=done,
+                address.topic, payload, codec.content_type, address.correlation, EXPIRY_S, taken=done,
                 shorten=None if wants_short else partial(fit, reply, codec, error_body), trace=address.trace,
             )
         )  # fmt: skip

@@ -129,7 +129,7 @@ def _owe_nothing() -> None:
     """Events and replies that a lost connection swallowed are not sent again."""
 
     def forget(outbox: Outbox) -> None:
-        owed = [publication for _, publication in reversed(outbox._under_way) if publication.retain]
+        owed = [publication for publication in reversed(outbox._under_way) if publication.retain]
         outbox._waiting.extendleft(owed)
         outbox._under_way.clear()
 

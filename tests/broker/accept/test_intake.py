@@ -13,10 +13,11 @@ from broker.accept.intake import AGAIN_S, STILL_S, Intake, marker_levels
 from broker.clock import Clock
 from broker.counters import Counters
 from broker.link.mqtt_link import InboundMessage, LinkFullError
+from broker.link.outbound import TAKEN, Outbound
 from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.topics import Topics
-from tests.memory_link import BASE, MemoryLink, MemoryReceipt
+from tests.memory_link import BASE, MemoryLink
 from tests.virtual_plant import Plant, play, run
 
 MARKER = f"{BASE}/req/svc/armbroker-1/_/"
@@ -32,16 +33,14 @@ class MarkerLink(MemoryLink):
         self.markers: list[str] = []
         self.full = 0
 
-    def publish(self, topic: str, payload: bytes, **properties: Any) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """See `MqttLink`."""
         if self.full:
             self.full -= 1
             raise LinkFullError("full")
-        assert (payload, properties) == (b"", {"retain": True})
-        self.markers.append(topic)
-        receipt = MemoryReceipt()
-        receipt.state = "taken"
-        return receipt
+        assert (message.payload, message.retain) == (b"", True)
+        self.markers.append(message.topic)
+        message.code = TAKEN
 
     def bounce(self, number: int = -1) -> None:
         """Let a marker come back."""

@@ -12,6 +12,7 @@ from broker.link.mqtt5_keepalive import KeepAlive
 from broker.link.mqtt5_outgoing import Outgoing
 from broker.link.mqtt5_packets import PING, varint
 from broker.link.mqtt5_reader import FramingError, UnreadableError, frame_length, read_varint
+from broker.link.outbound import Outbound
 from tests.raw_publish import with_length
 from tests.virtual_plant import run
 
@@ -143,7 +144,7 @@ async def test_everything_of_a_turn_leaves_in_one_write() -> None:
     outgoing, wire = Outgoing(asyncio.get_running_loop()), Wire()
     outgoing.transport = wire
     for number in range(5):
-        outgoing.publish("a", b"", b"%d" % number, retain=False)
+        outgoing.publish(Outbound("a", b"%d" % number), b"")
         outgoing.send(b"\x40\x02\x00\x01")
     assert wire.writes == []
     await asyncio.sleep(0)
@@ -153,7 +154,7 @@ async def test_everything_of_a_turn_leaves_in_one_write() -> None:
 
 async def test_packet_ids_go_round_past_those_in_use() -> None:
     outgoing = Outgoing(asyncio.get_running_loop())
-    outgoing.publish("a", b"", b"", retain=False)
+    outgoing.publish(Outbound("a", b""), b"")
     ids = {outgoing.next_id() for _ in range(65_534)}
     assert ids == set(range(2, 65_536))
     assert outgoing.next_id() == 2

@@ -15,9 +15,9 @@ from broker.link.mqtt_link import (
     LinkTakenOverError,
     LinkUnreachableError,
     MqttLink,
-    Receipt,
     Will,
 )
+from broker.link.outbound import Outbound
 from tests.fake_server import DISCONNECT, FakeServer
 from tests.links import PATIENCE_S, LinkMaker, holder, payloads, peer, settled, take, until
 from tests.mosquitto import SHIPPED, Mosquitto, free_port, make_plant, write_passwords
@@ -105,7 +105,7 @@ async def test_a_lost_session_is_told_and_subscribed_again_before_anything_else(
 ) -> None:
     server = start_mosquitto("")
     link = make_link(LinkConfig(url=server.url, client_id=name, filters=(f"{name}/a",)))
-    own: list[Receipt] = []
+    own: list[Outbound] = []
     link.on_session(lambda _: own.append(link.publish(f"{name}/a", b"from the callback")))
     await link.open()
     messages = link.messages()

@@ -15,9 +15,9 @@ from broker.link.mqtt_link import (
     LinkFullError,
     LinkRejectedError,
     MqttLink,
-    Receipt,
     was_taken,
 )
+from broker.link.outbound import Outbound
 from tests.links import PATIENCE_S, LinkMaker, payloads, peer, settled, take, until
 from tests.mosquitto import Mosquitto
 from tests.tcp_proxy import TcpProxy
@@ -152,7 +152,7 @@ async def test_what_is_under_way_is_bounded(mosquitto: Mosquitto, make_link: Lin
         link = make_link(LinkConfig(url=proxy.url, client_id=name, filters=(f"{name}/in",)))
         await link.open()
         proxy.forwarding.clear()
-        receipts: list[Receipt] = []
+        receipts: list[Outbound] = []
         with suppress(LinkFullError):
             while len(receipts) < 100_000:
                 receipts.append(link.publish(f"{name}/out/a", bytes(100)))
@@ -195,7 +195,7 @@ class Echo:
     def __init__(self, link: MqttLink, out: str) -> None:
         self._link = link
         self._out = out
-        self.answers: dict[bytes, Receipt] = {}
+        self.answers: dict[bytes, Outbound] = {}
 
     @property
     def all_acknowledged(self) -> bool:

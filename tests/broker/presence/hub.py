@@ -8,11 +8,12 @@ from typing import Any, Self
 
 from broker.clock import Clock
 from broker.counters import Counters
+from broker.link.outbound import Outbound
 from broker.presence.identity import Identity
 from broker.presence.presence import Presence
 from broker.presence.rivals import SecondServiceError
 from broker.topics import Topics
-from tests.memory_link import MemoryLink, MemoryReceipt
+from tests.memory_link import MemoryLink
 from tests.virtual_plant import START_US, run
 
 TOPICS = Topics("armbroker")
@@ -54,24 +55,10 @@ class HubLink(MemoryLink):
                 self.deliver(topic, payload, retain=True)
         super().restore(present=present)
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        expiry_s: int = 0,
-        content_type: str = "",
-        correlation: bytes = b"",
-        trace: str = "",
-    ) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """See `MqttLink`."""
-        receipt = super().publish(
-            topic, payload, retain=retain, expiry_s=expiry_s, content_type=content_type, correlation=correlation,
-            trace=trace,
-        )  # fmt: skip
-        self._hub.publish(topic.removeprefix(self.prefix), payload)
-        return receipt
+        super().give(message)
+        self._hub.publish(message.topic.removeprefix(self.prefix), message.payload)
 
 
 class Starter:

@@ -11,8 +11,9 @@ from structlog.testing import LogCapture
 
 from broker.counters import Counters
 from broker.link.mqtt_link import LinkFullError, LinkRejectedError
+from broker.link.outbound import Outbound
 from broker.publish.outbox import IN_FLIGHT, Outbox, Publication
-from tests.memory_link import MemoryLink, MemoryReceipt
+from tests.memory_link import MemoryLink
 from tests.virtual_plant import run
 
 
@@ -21,14 +22,13 @@ class ChoosyLink(MemoryLink):
 
     room = 1_000_000
 
-    def publish(self, topic: str, payload: bytes, **properties: object) -> MemoryReceipt:
+    def give(self, message: Outbound) -> None:
         """As `MqttLink`; raises what the topic asks for."""
-        del properties
-        if topic == "bad":
+        if message.topic == "bad":
             raise LinkRejectedError("bad")
         if len(self.published) >= self.room:
             raise LinkFullError("full")
-        return super().publish(topic, payload)
+        super().give(message)
 
 
 class Bench:
@@ -44,7 +44,7 @@ class Bench:
     def send(self, *topics: str) -> None:
         """Send one publication each."""
         for topic in topics:
-            self.outbox.send(Publication(topic, b"", done=partial(self.done.append, topic)))
+            self.outbox.send(Publication(topic, b"", taken=partial(self.done.append, topic)))
 
     @property
     def refused(self) -> int:
@@ -235,7 +235,7 @@ def test_receipts_of_a_link_that_tells_are_looked_at_when_it_does() -> None:
         link.restore(present=True)
         outbox, done = Outbox(link, asyncio.get_running_loop(), Counters(time.monotonic)), list[str]()
         for number in range(IN_FLIGHT + 2):
-            outbox.send(Publication(f"{number}", b"", done=partial(done.append, f"{number}")))
+            outbox.send(Publication(f"{number}", b"", taken=partial(done.append, f"{number}")))
         link.answer(2)
         await asyncio.sleep(10.0)
         assert (done, len(link.published)) == ([], IN_FLIGHT)
