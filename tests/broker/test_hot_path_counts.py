@@ -162,7 +162,7 @@ async def read_of_lists(plant: Plant, codec: str, first: float, turn: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("codec", "first", "most"), [("json", 10.0, 347), ("msgpack", 20.0, 359), ("protobuf", 30.0, 368)]
+    ("codec", "first", "most"), [("json", 10.0, 346), ("msgpack", 20.0, 358), ("protobuf", 30.0, 367)]
 )
 def test_calls_of_a_set_of_seven_joints(
     tmp_path: Path, codec: str, first: float, most: float, record_property: Callable[[str, object], None]
