@@ -11,6 +11,7 @@ from broker.store.rows import ArmRow, Damage
 from broker.store.seals import agrees, all_rows, meant, selected
 from broker.store.statements import of_late
 from broker.store.tables import LATE, read_late
+from broker.store.transaction import transaction
 
 
 def put_back(connection: sqlite3.Connection) -> list[Damage]:
@@ -30,16 +31,11 @@ def put_back(connection: sqlite3.Connection) -> list[Damage]:
             late.add({}, {(row.arm, row.key, row.mode): row})
     if not found:
         return []
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         for statement, rows in of_late(late):
             connection.executemany(statement.text(1), rows)
         for damage in damages:
             _spoil(connection, damage.arm, damage.key)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
     return list(damages)
 
 

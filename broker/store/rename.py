@@ -19,6 +19,7 @@ from broker.store.schema import connect_reader
 from broker.store.seals import Seal, agrees, all_rows, meant, selected
 from broker.store.statements import BatchWriter
 from broker.store.tables import ARM, DESCRIPTION, FIRST, GROUND, HANDLE, ITEM, META, OVERRIDE, PLAN_ARM, PUBLISHED
+from broker.store.transaction import transaction
 
 log = structlog.get_logger()
 
@@ -99,8 +100,7 @@ def rename_arms(
     found = due(connection, renames)
     if not found:
         return found
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         batch = Batch()
         for new, old in found.items():
             _move(connection, new, old)
@@ -109,10 +109,6 @@ def rename_arms(
             batch.audit(msgspec.json.encode({"at": now_us, "arm": new, "decision": "renamed", "was": old}))
         batch.last_time_us = now_us
         BatchWriter(connection).write(batch)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
     names = {old: new for new, old in found.items()}
     damages[:] = [msgspec.structs.replace(one, arm=names.get(one.arm, one.arm)) for one in damages]
     for new, old in found.items():

@@ -18,6 +18,7 @@ from broker.store.meta_keys import RECIPE_FLOOR, RECIPE_TOP
 from broker.store.repair import open_jobs
 from broker.store.rows import ChangeUpdate
 from broker.store.statements import BatchWriter
+from broker.store.transaction import transaction
 
 RESTORED_KEY = "restored/"
 """What the key of an arm begins with in the small values: the value is the newest revision that was restored."""
@@ -65,14 +66,9 @@ def go_on_from_here(connection: sqlite3.Connection, epoch: int, now_us: int, **e
     batch.set_meta(RECIPE_FLOOR, str(_versions_given(connection) + EPOCHS_APART))
     batch.raise_epoch(raised)
     batch.audit(msgspec.json.encode({"at": now_us, **entry, "by": operator(), "epoch": raised}))
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         batch.last_time_us = now_us
         BatchWriter(connection).write(batch)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
     return raised
 
 

@@ -16,6 +16,7 @@ from broker.store.eras_migration import ERAS_FUNCTIONS, ERAS_MIGRATION
 from broker.store.errors import StoreBrokenError, StoreVersionError
 from broker.store.fleet_migration import FLEET_MIGRATION
 from broker.store.jobs_migration import JOBS_FUNCTIONS, JOBS_MIGRATION
+from broker.store.transaction import transaction
 
 log = structlog.get_logger()
 
@@ -257,17 +258,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[tuple[
         return
     if version:
         _back_up(connection, copy_path(path, version))
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         for statements in migrations[version:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
     sync_directory(path.parent)
     if version:
         log.info("store_migrated", version=len(migrations), before=version, copy=str(copy_path(path, version)))
@@ -275,7 +271,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[tuple[
 
 def _back_up(connection: sqlite3.Connection, target: Path) -> None:
     target.unlink(missing_ok=True)
-    connection.execute("VACUUM INTO ?", (str(target),))
+    try:
+        connection.execute("VACUUM INTO ?", (str(target),))
+    except BaseException:
+        for path in (target, target.with_name(f"{target.name}-journal")):  # where the disk is full they only take room
+            path.unlink(missing_ok=True)
+        raise
     sync_directory(target.parent)
 
 

@@ -19,6 +19,7 @@ from broker.store.seals import agrees, all_rows, selected
 from broker.store.service_row import read_service, write_service
 from broker.store.statements import BatchWriter
 from broker.store.tables import HANDLE
+from broker.store.transaction import transaction
 from schema.codecs.times import format_time
 
 SURE_KEY = "clock/sure_since_us"
@@ -68,14 +69,9 @@ def _set(connection: sqlite3.Connection, path: Path, time_us: int) -> int:
     batch = _corrections(connection, before_us, time_us)
     entry = {"at": time_us, "decision": "time_set", "before": format_time(before_us), "by": operator()}
     batch.audit(msgspec.json.encode(entry))
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         BatchWriter(connection, last_time_us=time_us).write(batch)
         write_service(connection, msgspec.structs.replace(row, last_time_us=time_us))
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
     return before_us
 
 

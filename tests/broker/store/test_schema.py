@@ -1,6 +1,6 @@
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -103,6 +103,17 @@ def test_a_migration_that_fails_changes_nothing(version_1: sqlite3.Connection, p
     assert version_1.execute("SELECT * FROM meta").fetchall() == [("a", "b")]
     migrate(version_1, path, (*MIGRATIONS[:1], ADD_COLUMN))
     assert version_of(version_1) == 2
+
+
+def test_a_copy_that_finds_no_room_is_not_left_half_made(
+    version_1: sqlite3.Connection, path: Path, files_at_most: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    values = [(f"key{number}", "x" * 900) for number in range(500)]
+    version_1.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", values)
+    with files_at_most(100_000), pytest.raises(sqlite3.OperationalError):
+        migrate(version_1, path)
+    assert list(path.parent.glob("*.v1*")) == []
+    assert version_of(version_1) == 1
 
 
 def test_a_newer_version_is_refused_by_number(version_1: sqlite3.Connection, path: Path) -> None:
