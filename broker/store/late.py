@@ -1,13 +1,14 @@
 """Rows of arms and slots that are written late.
 
-Those lie all over the file. What a commit makes of them goes into `late`, behind those of the commits before; once many
-are late a commit writes the last of each in its own table, and empties `late`. A start does so before anything else.
+Those lie all over the file. What a commit makes of them goes into `late`, behind those of the commits before; the row of
+an arm goes with that of one of its slots. Once many are late a commit writes the last of each in its own table, and
+empties `late`. A start does so before anything else.
 """
 
 import sqlite3
 
 from broker.store.batch import Late
-from broker.store.rows import ArmRow, Damage
+from broker.store.rows import Damage
 from broker.store.seals import agrees, all_rows, meant, selected
 from broker.store.statements import of_late
 from broker.store.tables import LATE, read_late
@@ -17,7 +18,7 @@ from broker.store.transaction import transaction
 def put_back(connection: sqlite3.Connection) -> list[Damage]:
     """Write what is late, in a transaction of its own; what was damaged.
 
-    Where a late row is not what was written, the row that it was to take the place of becomes a damaged one: it may be
+    Where a late row is not what was written, the rows that it was to take the place of become damaged ones: they may be
     older.
     """
     late, damages = Late(), dict[Damage, None]()
@@ -25,10 +26,9 @@ def put_back(connection: sqlite3.Connection) -> list[Damage]:
     for values in found:
         if not agrees(LATE, values):
             damages[LATE.names(meant(LATE, values))] = None
-        elif isinstance(row := read_late(*values[1:3]), ArmRow):
-            late.add({row.arm: row}, {})
-        else:
-            late.add({}, {(row.arm, row.key, row.mode): row})
+            continue
+        item, row = read_late(*values[1:3])
+        late.add({} if row is None else {row.arm: row}, {} if item is None else {(item.arm, item.key, item.mode): item})
     if not found:
         return []
     with transaction(connection):
@@ -36,6 +36,7 @@ def put_back(connection: sqlite3.Connection) -> list[Damage]:
             connection.executemany(statement.text(1), rows)
         for damage in damages:
             _spoil(connection, damage.arm, damage.key)
+            _spoil(connection, damage.arm, "")
     return list(damages)
 
 

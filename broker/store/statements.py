@@ -251,8 +251,15 @@ def made_of(batch: Batch, head: tables.AuditHead, newest: int) -> Made:
     if batch.grounds or batch.overrides:
         others += _of_overrides(batch)
     after = tables.AuditHead(*audit_chain(*head, batch.audits))
-    late = [*map(tables.LATES.make, batch.arms.values()), *map(tables.LATES.make, batch.items.values())]
+    late = _late_of(batch) if batch.arms or batch.items else []
     return Made(new, newest, batch.latest_us(), *_updates(batch, new, era), late, others, head, after)
+
+
+def _late_of(batch: Batch) -> list[Values]:
+    """The rows of LATES: that of an arm goes with the first of its slots."""
+    make, arms = tables.LATES.make, dict(batch.arms)
+    late = [make((item, arms.pop(item.arm, None))) for item in batch.items.values()]
+    return late + [make((None, row)) for row in arms.values()]
 
 
 def _new_numbers(batch: Batch) -> list[int]:

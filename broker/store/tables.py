@@ -68,27 +68,29 @@ def _pair(values: Values) -> Values:
 
 
 def _of_late(of_arm: tuple[str, ...], of_slot: tuple[str, ...]) -> Table:
-    """Rows are those of arms and slots, of these columns: `read_late`."""
+    """Rows are pairs of a row of a slot and of its arm, either may be missing, of these columns: `read_late`."""
     columns = ("arm", "slot", "row")
     arm_values, slot_values = attrgetter(*of_arm), attrgetter(*of_slot)
     encode = msgspec.msgpack.Encoder().encode
 
-    def make(row: ArmRow | ItemRow) -> Values:
-        if type(row) is ItemRow:
-            slot, values = f"{row.key}/{row.mode}", encode(slot_values(row))
+    def make(rows: tuple[ItemRow, ArmRow | None] | tuple[None, ArmRow]) -> Values:
+        item, row = rows
+        told: Any = None if row is None else arm_values(row)
+        if item is not None:
+            arm, slot, values = item.arm, f"{item.key}/{item.mode}", encode((slot_values(item), told))
         else:
-            slot, values = "", encode(arm_values(row))
-        return (row.arm, slot, bytearray(values), digest((row.arm, slot, values)))
+            arm, slot, values = told[0], "", encode(told)
+        return (arm, slot, bytearray(values), digest((arm, slot, values)))
 
     return Table(Seal("late", columns, ("slot",), "arm"), insert("late", (*columns, "hash")), make)
 
 
-def read_late(slot: str, row: bytes) -> ArmRow | ItemRow:
+def read_late(slot: str, row: bytes) -> tuple[ItemRow | None, ArmRow | None]:
     """What a row of LATES was made of; fields that were appended since have their defaults."""
     values = msgspec.msgpack.decode(row)
-    if slot:
-        return ItemRow(**dict(zip(ITEM.columns, values, strict=False)))
-    return ArmRow(**dict(zip(ARM.columns, values, strict=False)))
+    of_slot, of_arm = (None, values) if not slot else (values, None) if isinstance(values[0], str) else values
+    item = None if of_slot is None else ItemRow(**dict(zip(ITEM.columns, of_slot, strict=False)))
+    return item, None if of_arm is None else ArmRow(**dict(zip(ARM.columns, of_arm, strict=False)))
 
 
 ARMS = _of_struct("arm", ArmRow, (), without=("published_seq", "description"))

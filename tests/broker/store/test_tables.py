@@ -63,7 +63,7 @@ ROWS = {
     GROUNDS: GroundRow(arm="a", key="k", value=b"v"),
     OVERRIDES: OverrideRow(arm="a", rev=3, body=b"b"),
     PLANS: PlanRow(n=1, request_n=2, kind="group", state="running", user="u", at_us=3, asked=b"a", progress=b"p"),
-    LATES: ItemRow(arm="a", key="k", mode=3, desired=b"d", reported=b"r"),
+    LATES: (ItemRow(arm="a", key="k", mode=3, desired=b"d", reported=b"r"), ArmRow(arm="a", rev=4)),
     PLAN_ARMS: PlanArmRow(plan_n=1, arm="a", state="stored", change_n=4, error=b"e"),
 }
 REQUEST = RequestRow(
