@@ -1,7 +1,7 @@
 """Rows of arms and slots that are written late.
 
-Those lie all over the file. What a commit makes of them goes into `late`, behind those of the commits before; the row of
-an arm goes with that of one of its slots. Once many are late a commit writes the last of each in its own table, and
+Those lie all over the file. What a commit makes of them goes into `late`, behind those of the commits before; the row
+of an arm goes with that of one of its slots. Once many are late a commit writes the last of each in its own table, and
 empties `late`. A start does so before anything else.
 """
 
