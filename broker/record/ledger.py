@@ -169,9 +169,12 @@ class Ledger:
             if slot in session.state.reported:  # a damaged slot is unknown before ConfirmArm
                 batch.changed_slots[arm, *slot] = session.item_row
         batch.changed_arms[arm] = session.row
-        self.update_change(job, outcome, seq, at_us)
+        found = _found(session, job) if type(job) is BatchJob else None
+        self.update_change(job, outcome, seq, at_us, found)
 
-    def update_change(self, job: ChangeJob, outcome: str = "", seq: int = 0, at_us: int = 0) -> None:
+    def update_change(
+        self, job: ChangeJob, outcome: str = "", seq: int = 0, at_us: int = 0, found: bytes | None = None
+    ) -> None:
         """Store how far a change got, at its end with the time of that."""
         kept, wanted = job.kept, job.wanted
         as_kept = kept is not None and wanted is not None and wanted is kept.wanted
@@ -186,6 +189,7 @@ class Ledger:
                 seq=seq,
                 settled_at_us=at_us or (self.clock.now_us() if job.state is State.SETTLED else 0),
                 ground=None if job.ground is None else pack(job.ground),
+                before=found,
             )
         )
 
@@ -317,6 +321,14 @@ def _before(session: ArmSession, job: BatchJob) -> bytes:
     """What the store keeps of what is reported now of the slots of a batch."""
     reported = session.state.reported
     return pack_values({step.slot: reported[step.slot] for step in job.steps if step.slot in reported})
+
+
+def _found(session: ArmSession, job: BatchJob) -> bytes | None:
+    """What was there when the slots of a batch were written; None where that is what is kept of its acceptance."""
+    reported = session.state.reported
+    steps = [(step.slot, step.before or reported.get(step.slot)) for step in job.steps if step.undoes is None]
+    found = pack_values({slot: value for slot, value in steps if value is not None})
+    return None if job.kept is not None and found == job.kept.before else found
 
 
 def _after(job: ChangeJob) -> bytes | bool | None:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -65,6 +65,8 @@ _AS_ACCEPTED = True
 """Stands for a value that is the one that was accepted."""
 _OWN_ERA, _TOLD, _TOLD_ERA = 14, 9, 7
 """Where an era may stand in `accepted`; where the event stands in `ended`, and an era in that."""
+_PARTS, _BEFORE, _SLOTTED = 6, 5, 7
+"""Where the parts of an event stand in it; in these, what was there before, and whether they tell of values."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
@@ -144,11 +146,15 @@ def _ended(update: ChangeUpdate, event: EventRow | None, era: int) -> tuple[str,
         topic = None if event.parts is not None else event.topic
         own_era = () if era == update.n >> _ERA else (era,)
         told = (event.epoch, event.prev, event.rev, event.at_us, topic, event.body, event.parts, *own_era)
-    ended = (
+    ended: Values = (
         update.n, state, seq, update.epoch, update.cmd_seq, update.after, update.outcome, update.seq,
         update.settled_at_us, told,
     )  # fmt: skip
-    body = _encode(ended if update.ground is None else (*ended, update.ground))
+    if update.before is not None:
+        ended += (update.ground, update.before)
+    elif update.ground is not None:
+        ended += (update.ground,)
+    body = _encode(ended)
     return state, seq, seq_era, bytearray(body + blake2b(body, digest_size=_SEAL).digest())
 
 
@@ -323,13 +329,24 @@ class Job:
         if change is None:
             return None
         outcome, seq, settled_at_us, _, *ground = self.ended[3:]
+        found = self._found()
         return PastChange(
             arm=change.arm, rev=change.rev, seq=seq, at_us=change.at_us, settled_at_us=settled_at_us, user=change.user,
             conn=change.conn, proven=change.proven, request_id=change.request_id, method=change.method, key=change.key,
-            mode=change.mode, before=change.before, after=change.after, reason=change.reason, state=change.state,
-            outcome=outcome, loosening=change.loosening, terms=change.terms,
+            mode=change.mode, before=change.before if found is None else found, after=change.after,
+            reason=change.reason, state=change.state, outcome=outcome, loosening=change.loosening, terms=change.terms,
             ground=ground[0] if ground else None,
         )  # fmt: skip
+
+    def _found(self) -> bytes | None:
+        """What its change found, where its end tells that it is not what was there when it was accepted."""
+        told, *more = self.ended[6:]
+        if len(more) > 1:
+            return cast("bytes", more[1])
+        parts = None if told is None else told[_PARTS]
+        if parts is None or not parts[_SLOTTED] or parts[_BEFORE] is _AS_ACCEPTED:
+            return None
+        return cast("bytes | None", parts[_BEFORE])
 
     def event(self) -> EventRow | None:
         """Its event, if it has one."""
@@ -371,5 +388,8 @@ class Job:
         n, _, arm, rev, item, at_us, user, conn, method, asked, wanted, *begun = self.accepted
         full_id = f"{user}/{conn}/{asked[0]}" if wanted[0] is None else wanted[0]
         accepted = sealed((n, 0, arm, rev, item, at_us, user, conn, method, None, (full_id, *wanted[1:]), *begun))
-        ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None, *self.ended[7:]))
+        found, more = self._found(), self.ended[7:]
+        if found is not None:
+            more = (more[0] if more else None, found)
+        ended = sealed((n, self._values[STATE], 0, *self.ended[:6], None, *more))
         return (0, arm, rev, item, at_us, accepted, self._values[STATE], 0, ended, 0, None, self._values[REV_ERA], 0, n)

@@ -183,6 +183,8 @@ class ChangeUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     settled_at_us: int = 0
     ground: bytes | None = None
     """What is there without overrides, where some parts of the value are overridden."""
+    before: bytes | None = None
+    """What it found, where its event does not tell that and it is not what was there when it was accepted."""
 
 
 class PastChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
