@@ -28,10 +28,14 @@ _OVER = f"""state = 'settled' AND reply_open <> {job.OWED} AND n < (SELECT max(n
 # last two values: now, and the number of an old row).
 _OLD = "n > ? AND n <= ? AND (at_us < ? OR (at_us > ? AND n < ?))"
 _DELETE = f"DELETE FROM job WHERE {_OLD} AND {_OVER}"
-_DELETE_PLAIN = f"{_DELETE} AND rev = 0"
+_DELETE_PLAIN = f"{_DELETE} AND rev = 0 AND seq = 0"
 _LONG = f"SELECT {job.SELECT} FROM job WHERE {_OLD} AND {_OVER} AND (key <> 0 OR seq > 0)"
-_LEFT = f"""SELECT min(n) FROM job
-    WHERE n > ? AND n <= ? AND (at_us >= ? OR state <> 'settled' OR reply_open = {job.OWED})"""
+_LEFT = f"""SELECT min(coalesce(min(n), ?2 + 1), (SELECT max(n) FROM job)) FROM job
+    WHERE n > ?1 AND n <= ?2 AND (at_us >= ?3 OR state <> 'settled' OR reply_open = {job.OWED})"""
+# What was the newest event of its arm at an earlier purge, or not published yet, lies before what is looked at.
+_EARLIER = "SELECT n, arm, seq FROM job INDEXED BY job_event WHERE seq > 0 AND seq_era <= ? AND n <= ?"
+_ONE = f"SELECT {job.SELECT} FROM job WHERE n = ? AND {_OVER}"
+_DELETE_ONE = "DELETE FROM job WHERE n = ?"
 OLDEST = "SELECT n, at_us FROM job WHERE n > ? AND at_us <= ? ORDER BY n LIMIT 1"
 """Finds number and time of the first row above a number that is not later than a time."""
 _NEWEST = "SELECT max(n) FROM job WHERE n > ? AND n <= ? AND at_us < ?"
@@ -48,17 +52,43 @@ def _remove(connection: sqlite3.Connection, window: Window) -> int:
 
 
 def _forget(connection: sqlite3.Connection, window: Window) -> int:
-    """Leave of the rows of a window what the history tells; damaged ones stay as they are."""
+    """Leave of the rows of a window what the history tells; damaged ones stay as they are.
+
+    So do those whose event is not old, for their change waited long for its arm: they go with what came after it.
+    """
+    low, cursor, before_us, now_us, _ = window
     count = connection.execute(_DELETE_PLAIN, window).rowcount
+    gone: dict[str, int] = {}
     for row in map(job.Job, all_rows(connection, _LONG, window)):
-        if row.whole and row.change() is not None:
-            connection.execute(job.REWRITE.text(1), row.shortened())
-            count += 1
-    low, cursor, before_us, _, _ = window
+        event = row.event() if row.whole else None
+        if event is not None and before_us <= event.at_us <= now_us:
+            continue
+        if event is not None:
+            gone[event.arm] = max(event.seq, gone.get(event.arm, 0))
+        count += _shorten(connection, row)
+    count += _forget_earlier(connection, low, job.era_of(cursor), gone)
     (left,) = connection.execute(_LEFT, (low, cursor, before_us)).fetchone()
-    mark = (meta_keys.SHORTENED, str(cursor if left is None else left - 1))
-    connection.execute(METAS.put.text(1), METAS.make(mark))
+    connection.execute(METAS.put.text(1), METAS.make((meta_keys.SHORTENED, str(left - 1))))
     return count
+
+
+def _forget_earlier(connection: sqlite3.Connection, low: int, era: int, gone: dict[str, int]) -> int:
+    """The same of events up to a row and an era that are below those which are gone: an arm's are whole from one on."""
+    found = connection.execute(_EARLIER, (era, low)).fetchall() if gone else ()
+    numbers = [n for n, arm, seq in found if seq < gone.get(arm, 0)]
+    return sum(_shorten(connection, job.Job(values)) for n in numbers for values in all_rows(connection, _ONE, (n,)))
+
+
+def _shorten(connection: sqlite3.Connection, row: job.Job) -> int:
+    """Leave of a row what the history tells, if anything; 1 where that was done."""
+    if not row.whole:
+        return 0
+    change = row.change()
+    if change is not None and change.rev:
+        connection.execute(job.REWRITE.text(1), row.shortened())
+    else:
+        connection.execute(_DELETE_ONE, (row.n,))
+    return 1
 
 
 def _forgotten(connection: sqlite3.Connection) -> int:

@@ -108,7 +108,13 @@ def test_no_statement_reads_a_whole_table(statement: str, tmp_path: Path) -> Non
 def test_purges_go_by_number(tmp_path: Path) -> None:
     with closing(connect(tmp_path / FILE)) as connection:
         migrate(connection, tmp_path / FILE)
-        for statement in (retention._DELETE, retention._DELETE_PLAIN, retention._LONG, retention._LEFT):
+        for statement in (
+            retention._DELETE,
+            retention._DELETE_PLAIN,
+            retention._LONG,
+            retention._LEFT,
+            retention._EARLIER,
+        ):
             assert not any("SCAN" in step for step in plan_of(connection, statement))
 
 

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
@@ -90,6 +91,43 @@ async def test_after_30_days_what_the_history_tells_is_left_of_a_change(
 
 
 _BLOBS = "SELECT accepted, ended, coalesce(reply, x'') FROM job WHERE n = 1"
+
+
+async def test_events_that_are_left_are_whole_from_the_first_on(
+    reopen: Reopen,
+    make_change: Callable[..., ChangeRow],
+    make_event: Callable[..., EventRow],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Purge after purge, also after one that waited long for its arm: nothing is told to be lost."""
+    monkeypatch.setattr(retention, "STEP", 3)
+    store, numbers, seqs = reopen(), count(1), dict.fromkeys(("arm1", "arm2"), 0)
+    waited = next(numbers)
+    store.batch.add_change(make_change(waited, at_us=NOW_US, rev=0))
+    for days in range(0, 200, 20):
+        now_us = NOW_US + days * DAY_US
+        for arm in (*["arm1"] * 5, *["arm2"] * (days < 60)):
+            seqs[arm] += 1
+            n = next(numbers)
+            store.batch.add_change(make_change(n, arm=arm, at_us=now_us, rev=n, state="settled"))
+            store.batch.add_event(make_event(seqs[arm], n=n, arm=arm, at_us=now_us))
+        if days == 40:
+            seqs["arm1"] += 1
+            store.batch.update_change(ChangeUpdate(n=waited, state="settled", seq=seqs["arm1"]))
+            store.batch.add_event(make_event(seqs["arm1"], n=waited, at_us=now_us))
+        for arm, seq in seqs.items():
+            store.batch.mark_published(arm, seq)
+        store._drain()
+        await store.purge(now_us)
+        for arm, head in seqs.items():
+            page = store.events(arm, 0, 100, 100_000)
+            assert page.missing == []
+            assert [event.seq for event in page.events] == list(range(page.first_seq, head + 1))
+        told = {event.n for event in store.events("arm1", 0, 100, 100_000).events}
+        assert (waited in told) == (40 <= days < 100)
+    assert page.first_seq == head
+    oldest = store.events("arm1", 0, 1, 100_000).events[0]
+    assert oldest.at_us >= now_us - MONTH_US
 
 
 async def test_settled_changes_go_after_400_days(reopen: Reopen, make_change: Callable[..., ChangeRow]) -> None:
