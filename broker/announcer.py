@@ -10,7 +10,7 @@ from broker.presence.document import ONLINE
 from broker.presence.identity import Identity
 from broker.publish.comparison import FACTSHEET
 from broker.publish.contents import NAMES
-from broker.publish.outbox import Publication
+from broker.publish.outbox import Publication, Watched
 from broker.publish.shortening import shortener
 from broker.record.ledger import Ledger
 from broker.record.replies import JSON
@@ -97,7 +97,7 @@ class Announcer:
     def _publication(self, topic: str, document: dict[str, Any], short: Shorten | None = None) -> Publication:
         payload = JSON.encode_document(document)
         shorten = shortener("", payload) if short is None else partial(short, document)
-        return Publication(topic, payload, JSON.content_type, retain=True, shorten=shorten)
+        return Watched(topic, payload, JSON.content_type, retain=True, shorten=shorten)
 
     def _clear(self, topic: str) -> None:
         self._ledger.outbox.send(Publication(topic, b"", retain=True))

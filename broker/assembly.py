@@ -88,6 +88,7 @@ def ledger_of(
     outbox.on_published = traffic.published
     documents.after_commit, documents.awaited = ledger.after_commit, store.way.is_awaited
     store.begin_telling, store.end_telling, store.all_told = outbox.gather, outbox.pump, outbox.all_told
+    store.tell = ledger.tell
     return ledger
 
 

@@ -1,9 +1,9 @@
 """Logs: one JSON object a line on standard error, before it the priority where systemd's journal reads along."""
 
-import asyncio
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from typing import TextIO, cast
 
 import msgspec
@@ -67,7 +67,17 @@ _PROCESSORS: list[structlog.typing.Processor] = [
     _LINES,
 ]
 _encode_lines = msgspec.json.Encoder().encode_lines
-_WAITING: list[dict[str, object]] = []
+
+
+class _Waiting:
+    """Lines that are written at the end of the turn."""
+
+    def __init__(self) -> None:
+        self.lines: list[object] = []
+        self.stamp = ""
+
+
+_WAITING = _Waiting()
 
 
 def set_level(level: str) -> None:
@@ -80,30 +90,30 @@ def level() -> str:
     return logging.getLevelName(_THRESHOLD.level).lower()
 
 
-def info(event: str, fields: dict[str, object], *, soon: bool = True) -> None:
-    """Log what happens with every change: the same line as a logger's `info`, for a tenth of its time. Takes `fields`.
-
-    The lines of one turn of the event loop are written together at its end, or before the next line of a logger, with
-    the time of the first. Not `soon`: the caller sees to it that `write_waiting` is called in this turn.
-    """
+def moment() -> str:
+    """The time that lines have which wait from now on, that of the first; empty where `info` is not logged."""
     if _THRESHOLD.level > logging.INFO:
-        return
-    first = not _WAITING
-    stamp = format_time(time.time_ns() // 1000) if first else _WAITING[0]["timestamp"]
-    fields["event"], fields["level"], fields["timestamp"] = event, "info", stamp
-    _WAITING.append(fields)
-    if first and soon:
-        try:
-            asyncio.get_running_loop().call_soon(write_waiting)
-        except RuntimeError:
-            write_waiting()
+        return ""
+    if not _WAITING.lines:
+        _WAITING.stamp = format_time(time.time_ns() // 1000)
+    return _WAITING.stamp
+
+
+def put(lines: Sequence[object]) -> None:
+    """Log what happens with every change: the same lines as a logger's `info`, for a tenth of their time.
+
+    Each has `event`, `level` and `timestamp` (see `moment`). They are written together, before the next line of a
+    logger; the caller sees to it that `write_waiting` is called in this turn of the event loop.
+    """
+    _WAITING.lines += lines
 
 
 def write_waiting() -> None:
     """Write the lines that wait."""
-    if _WAITING:
-        lines = _encode_lines(_WAITING)
-        _WAITING.clear()
+    waiting = _WAITING.lines
+    if waiting:
+        lines = _encode_lines(waiting)
+        waiting.clear()
         if _LINES.wanted:
             lines = b"".join([b"<6>" + line for line in lines.splitlines(keepends=True)])
         sys.stderr.write(lines.decode())

@@ -47,7 +47,7 @@ STAGES: tuple[tuple[str, str, str], ...] = (
     ("GroupCommit.release", "Commit 1", "At the end of the read."),
     ("GroupCommit._call_back", "Settled", "What is committed goes to the arm, is read back, and ends."),
     ("Acceptor._committed", "Acknowledged", "The PUBACK, in the order of arrival; then commit 2."),
-    ("Ledger._publish", "Told", "Event, notices and reply in one write; marked when the MQTT server has them."),
+    ("Ledger.tell", "Told", "Event, notices and reply in one write; marked when the MQTT server has them."),
 )  # fmt: skip
 """The function that each stage begins with, its title, and what happens in it."""
 

@@ -339,7 +339,7 @@ class Acceptor:
 
     def _give(self, arrival: Arrival, reply: Reply) -> None:
         """Answer once everything decided so far is committed; nothing is remembered."""
-        self._ledger.after_commit(partial(self._replies.give, arrival.address(self._topics), reply))
+        self._replies.give_committed(arrival.address(self._topics), reply)
 
     def _request_row(self, arrival: Arrival) -> RequestRow:
         number = self._ledger.new_change()
@@ -356,7 +356,7 @@ class Acceptor:
         counters = (session.state.rev, session.state.seq) if session is not None else (0, 0)
         topic, address, warnings = arrival.topic, arrival.address(self._topics), tuple(arrival.warnings)
         answer = self._replies.answer(counters, outcome, arrival.id, topic.arm, topic.method, warnings)
-        self._ledger.after_commit(partial(self._replies.give, address, answer))
+        self._replies.give_committed(address, answer)
         self._note(arrival, decision=answer.stage.value)
 
     def _order(self, arrival: Arrival, session: ArmSession, request: Request, outcome: Outcome) -> None:

@@ -1,6 +1,5 @@
 """The replies of plans: the first at the latest 10 s after commit 1, the latest to every repeat."""
 
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -61,14 +60,14 @@ class Answers:
         live.asker = None
         reply = self.reply(live, stored=stored, warnings=asker.warnings)
         if live.dry:
-            self._ledger.after_commit(partial(self._replies.give, asker.address, reply))
+            self._replies.give_committed(asker.address, reply)
             return
         plan.progress.replied = True
         plan.progress.shown = plan.progress.shown or (not reply.final and not stored)
         outcome = JSON.encode_reply(reply)
         batch = self._ledger.store.batch
         batch.update_request(RequestUpdate(n=plan.place, outcome=outcome, reply_open=True, rev=0))
-        batch.on_commit(partial(self._replies.give, asker.address, reply, plan.place, outcome))
+        self._replies.give_then(asker.address, reply, plan.place, outcome)
         self._book.put(live)
         self._book.changed(live)
 
@@ -76,7 +75,7 @@ class Answers:
         """Give the latest to whoever asks again."""
         reply = self.reply(live, warnings=warnings)
         known = msgspec.structs.replace(reply, duplicate=True, in_force=in_force)
-        self._ledger.after_commit(partial(self._replies.give, address, known))
+        self._replies.give_committed(address, known)
 
     def reply(self, live: Live, *, stored: bool = False, warnings: tuple[Warned, ...] = ()) -> Reply:
         """What a plan came to so far; `stored`: only that it is accepted."""

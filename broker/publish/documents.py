@@ -14,7 +14,7 @@ from broker.arms.arm_session import ArmSession
 from broker.clock import Clock
 from broker.publish.comparison import FACTSHEET, Comparison, Key, digest
 from broker.publish.contents import BUILDERS, CONFIG, EFFECTIVE, LIMITING, NAMES, PRESENCE, Build, with_effective
-from broker.publish.outbox import Outbox, Publication
+from broker.publish.outbox import Outbox, Watched
 from broker.publish.shortening import shortener
 from broker.topics import Topics
 from handlers.overrides.documents import override_documents
@@ -293,7 +293,7 @@ class Documents:
             return
         self._yielded = 0
         self._forget_old(began)
-        made: list[Publication] = []
+        made: list[Watched] = []
         while self._outbox.clear(LOADED - len(made)) and self._loop.time() - began <= self._slice_s:
             key = self._agenda.take(began)
             if key is None:
@@ -334,13 +334,13 @@ class Documents:
                 break
             del self._sent[key]
 
-    def _make(self, key: Key, now: float) -> Publication | None:
+    def _make(self, key: Key, now: float) -> Watched | None:
         """Make a document that is to be sent; None where the one that is retained is right."""
         session = self._sessions[key.arm]
         payload = self._codec.encode_document(self.build(session, key.name))
         topic = self._topics.meta(f"factsheet/{key.arm}") if key.name == FACTSHEET else self._topics.state(*key)
-        publication = Publication(
-            topic, payload, self._codec.content_type, retain=True, taken=partial(self._taken, key),
+        publication = Watched(
+            topic, payload, self._codec.content_type, retain=True, on_taken=partial(self._taken, key),
             shorten=shortener(key.name, payload),
         )  # fmt: skip
         if len(payload) > (room := self._outbox.room(publication)):

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from broker.clock import Clock
-from broker.publish.outbox import Outbox, Publication
+from broker.publish.outbox import Outbox, Watched
 from broker.publish.shortening import event_shortener
 from broker.store.meta_keys import NEXT_HANDLE
 from broker.store.rows import EventRow, HandleRow
@@ -122,12 +122,12 @@ class Notices:
         topic = self._topics.notice(entry.user, entry.conn, entry.identifier)
         taken: Callable[[], None] = partial(self._given, entry, seq)
         self._outbox.send(
-            Publication(
+            Watched(
                 topic,
                 payload,
                 self._codec.content_type,
                 expiry_s=EXPIRY_S,
-                taken=taken,
+                on_taken=taken,
                 shorten=event_shortener(payload),
                 trace=trace,
             )

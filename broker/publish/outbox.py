@@ -30,18 +30,39 @@ log = structlog.get_logger()
 
 
 class Publication(Outbound, eq=False):
-    """One publication; `taken` is called once the MQTT server took it (or refused it for good).
+    """One publication; those that are `watched` do something once they are taken."""
 
-    `shorten` makes a payload of at most so many bytes where the MQTT server takes no larger packet.
-    """
+    watched: bool = False
 
-    taken: Callable[[], None] | None = None
-    shorten: Callable[[int], bytes] | None = None
+    def taken(self) -> None:
+        """The MQTT server took it, or refused it for good."""
+
+    def shortened(self, room: int) -> bytes:
+        """A payload of at most so many bytes, where that can be, for an MQTT server that takes no larger packet."""
+        del room
+        return self.payload
 
     def overhead(self) -> int:
         """Bytes of its packet beside the payload, at most: header, topic, and properties."""
         traced = _TRACE if self.trace else 0
         return _HEADERS + len(self.topic) + len(self.content_type) + len(self.correlation) + traced
+
+
+class Watched(Publication, eq=False):
+    """A publication that has functions called when it is taken, and when it has to be shorter."""
+
+    watched: bool = True
+    on_taken: Callable[[], None] | None = None
+    shorten: Callable[[int], bytes] | None = None
+
+    def taken(self) -> None:
+        """See `Publication.taken`."""
+        if self.on_taken is not None:
+            self.on_taken()
+
+    def shortened(self, room: int) -> bytes:
+        """See `Publication.shortened`."""
+        return self.payload if self.shorten is None else self.shorten(room)
 
 
 class Outbox:
@@ -174,9 +195,7 @@ class Outbox:
     def fitted(self, publication: Publication) -> bytes:
         """What would be sent of it: the payload, or as much as fits into a packet."""
         room = self.room(publication)
-        if publication.shorten is None or len(publication.payload) <= room:
-            return publication.payload
-        return publication.shorten(max(0, room))
+        return publication.payload if len(publication.payload) <= room else publication.shortened(max(0, room))
 
     def _shorten(self, publication: Publication) -> None:
         """Make it fit into a packet, without its Correlation Data where that leaves no room for anything else."""
@@ -185,11 +204,9 @@ class Outbox:
         if publication.correlation and self.room(publication) < LEAST_ROOM:
             publication.correlation = b""
         room, size = self.room(publication), len(publication.payload)
-        if publication.shorten is not None and size > room:
-            publication.payload = publication.shorten(max(0, room))
-            log.info(
-                "publication_shortened", topic=publication.topic, bytes=size, to=len(publication.payload), room=room
-            )
+        if size > room and (payload := publication.shortened(max(0, room))) is not publication.payload:
+            publication.payload = payload
+            log.info("publication_shortened", topic=publication.topic, bytes=size, to=len(payload), room=room)
 
     async def drained(self) -> None:
         """Return once nothing waits and nothing is under way."""
@@ -223,7 +240,7 @@ class Outbox:
                 if self._untold > TOLD_OF:
                     self._untold = 1
                     self.on_published(self._monotonic() - self._timed_s)
-            if publication.taken is not None:
+            if publication.watched:
                 publication.taken()
 
     def _put_back(self) -> None:

@@ -26,6 +26,10 @@ class Encoder(Protocol):
         ...
 
 
+ErrorOf = Callable[[BrokerError], ErrorBody]
+"""Makes the error of a reply."""
+
+
 class Page(NamedTuple):
     """A result that is a page of a list: its name, what numbers its entries, how one of them is shortened."""
 
@@ -44,7 +48,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
 """The methods whose results are pages, with `more`."""
 
 
-def fit(reply: Reply, codec: Encoder, error_of: Callable[[BrokerError], ErrorBody], room: int) -> bytes:
+def fit(reply: Reply, codec: Encoder, error_of: ErrorOf, room: int) -> bytes:
     """The payload of a reply in at most so many bytes, if that can be; `error_of` makes the error of a reply."""
     size = len(payload := codec.encode_reply(reply))
     if size <= room:
@@ -63,7 +67,7 @@ def fit(reply: Reply, codec: Encoder, error_of: Callable[[BrokerError], ErrorBod
     return codec.encode_reply(_too_large(reply, error_of, size, room))
 
 
-def _too_large(reply: Reply, error_of: Callable[[BrokerError], ErrorBody], size: int, room: int) -> Reply:
+def _too_large(reply: Reply, error_of: ErrorOf, size: int, room: int) -> Reply:
     """The refusal in the place of a reply that does not fit; what became of a change stands in it all the same."""
     text = f"{reply.method}: the reply takes {size} bytes, the MQTT server takes {room}. Ask for less at once."
     if reply.ok and reply.stage in _CHANGED:

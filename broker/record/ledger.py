@@ -16,11 +16,11 @@ from broker.counters import Counters
 from broker.life import State
 from broker.publish.documents import Documents
 from broker.publish.notices import Notices
-from broker.publish.outbox import Outbox, Publication
-from broker.publish.shortening import shorten_event
+from broker.publish.outbox import Outbox
 from broker.record.backfill import WINDOW, Backfill
 from broker.record.event_bodies import EventBodies, parts_of
 from broker.record.principals import Principals
+from broker.record.publications import EventPublication, ReplyPublication, line_of
 from broker.record.traffic import Traffic
 from broker.store.rows import ChangeRow, ChangeUpdate, EventRow
 from broker.store.store import Store
@@ -76,6 +76,8 @@ class Ledger:
         self._topics = topics
         self._codec = codec
         self._next_n = next_n
+        self.tell_reply: Callable[[ReplyPublication], None] = outbox.send
+        """Publishes a reply that is committed; set by `Replies`."""
         store.body_of = self._bodies.stored
         self.backfill = Backfill(store, outbox, self.publish_again)
 
@@ -229,8 +231,7 @@ class Ledger:
         self, session: Stream, name: str, *, cause: str, stage: str, by: Author, rev: int,
         change: EventChange | None = None, request_id: str = "", reason: str = "", mode: int | None = None,
         to: HandleEntry | None = None, denied: Denied | None = None, trace: str = "", plan: int = 0, until_us: int = 0,
-        details: dict[str, Any] | None = None, number: int = 0, of: ChangeJob | None = None,
-        at_us: int = 0,
+        details: dict[str, Any] | None = None, number: int = 0, of: ChangeJob | None = None, at_us: int = 0,
     ) -> Event:  # fmt: skip
         """Store an event and publish it after the commit: to the handles and on its topic, or to one handle alone.
 
@@ -256,8 +257,15 @@ class Ledger:
             )
         )  # fmt: skip
         batch.changed_arms[session.arm] = session.row
-        tell = partial(self._publish, session, event, below, body, trace, of)
-        batch.callbacks.append(tell if to is None else partial(self._last_notice, session, event, to))
+        if to is None:
+            batch.tellings.append(
+                EventPublication(
+                    self._topics.events[state.arm, below], body, self._codec.content_type, trace=trace,
+                    store=self.store, session=session, seq=state.seq, below=below, event=event, of=of,
+                )
+            )  # fmt: skip
+        else:
+            batch.tellings.append(partial(self._last_notice, session, event, to))
         return event
 
     def _last_notice(self, session: Stream, event: Event, entry: HandleEntry) -> None:
@@ -275,46 +283,35 @@ class Ledger:
         if row.topic == EventClass.NOTICE.value:
             return
         self.notices.send_stored(row)
-        self._send(session, row.seq, row.topic, row.body)
-
-    def _publish(
-        self, session: Stream, event: Event, below: str, body: bytes, trace: str, of: ChangeJob | None
-    ) -> None:
-        _log(event)
-        if self.backfill.late or self.outbox.backlog >= WINDOW or event.seq <= session.given_seq:
-            if self.backfill.takes(session, event.seq):
-                return
-        else:
-            session.given_seq = event.seq
-        if self.notices.handles:
-            self.notices.send(event, below, trace)
-        self._send(session, event.seq, below, body, trace, marks=of is None or not of.reply_follows)
-
-    def _send(self, session: Stream, seq: int, below: str, body: bytes, trace: str = "", *, marks: bool = True) -> None:
+        topic, content_type = self._topics.events[session.arm, row.topic], self._codec.content_type
         self.outbox.send(
-            Publication(
-                self._topics.events[session.arm, below], body, self._codec.content_type,
-                taken=partial(self.mark_published, session, seq) if marks else None,
-                shorten=partial(shorten_event, body), trace=trace,
+            EventPublication(
+                topic, row.body, content_type, store=self.store, session=session, seq=row.seq, below=row.topic
             )
-        )  # fmt: skip
+        )
 
-    def mark_published(self, session: Stream, seq: int) -> None:
-        """The MQTT server took an event, and the reply that follows it if there is one."""
-        session.published_seq = seq
-        self.store.mark_published(session.arm, seq)
-
-
-def _log(event: Event) -> None:
-    """Log an event, after a commit: the line is written when all is told that this had to tell."""
-    by = event.by
-    line: dict[str, object] = {
-        "arm": event.arm, "name": event.event, "cause": event.cause, "rev": event.rev, "seq": event.seq,
-        "by": f"{by.user}/{by.connection}", "request_id": event.request_id,
-    }  # fmt: skip
-    if event.change is not None:
-        line["item"], line["slot"] = event.change.item, event.change.slot
-    logs.info("change", line, soon=False)
+    def tell(self, tellings: list[Any]) -> None:
+        """Publish what is committed, in this order; an event that has to wait is given from the store later."""
+        if stamp := logs.moment():
+            logs.put([line_of(each.event, stamp) for each in tellings if type(each) is EventPublication and each.event])
+        backfill, outbox, notices, tell_reply = self.backfill, self.outbox, self.notices, self.tell_reply
+        for told in tellings:
+            if type(told) is ReplyPublication:
+                tell_reply(told)
+                continue
+            if type(told) is not EventPublication:
+                told()
+                continue
+            session, seq, event, of = told.session, told.seq, told.event, told.of
+            if backfill.late or outbox.backlog >= WINDOW or seq <= session.given_seq:
+                if backfill.takes(session, seq):
+                    continue
+            else:
+                session.given_seq = seq
+            if notices.handles and event is not None:
+                notices.send(event, told.below, told.trace)
+            told.event, told.of, told.watched = None, None, of is None or not of.reply_follows
+            outbox.send(told)
 
 
 def _before(session: ArmSession, job: BatchJob) -> bytes:

@@ -2,16 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import Address, ChangeJob, Waiter
-from broker.publish.outbox import Publication
-from broker.record.fitting import fit
 from broker.record.ledger import Ledger
+from broker.record.publications import ReplyPublication
 from broker.record.short_replies import short
 from broker.settings import Users
 from broker.store.rows import RequestRow, RequestUpdate
@@ -114,6 +112,7 @@ class Replies:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        ledger.tell_reply = self._tell
         self.users: Users | None = None
         """Who gets short replies."""
         self.on_traced: Callable[[Address, Reply], None] | None = None
@@ -127,17 +126,45 @@ class Replies:
 
     def give(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
         """Publish a reply now; with `request_n` the row is told once the MQTT server took it."""
-        self._send(address, reply, payload, partial(self._taken, request_n) if request_n else None)
+        self._tell(self._publication(address, reply, payload, request_n))
 
-    def _send(
-        self, address: Address, reply: Reply, payload: bytes | None, done: Callable[[], None] | None = None,
+    def give_then(self, address: Address, reply: Reply, request_n: int = 0, payload: bytes | None = None) -> None:
+        """As `give`, once what is decided now is committed; the caller sees to that."""
+        self._ledger.store.batch.tellings.append(self._publication(address, reply, payload, request_n))
+
+    def give_committed(self, address: Address, reply: Reply) -> None:
+        """Give a reply once everything decided so far is committed; at once if it is."""
+        if self._ledger.store.settled:
+            self.give(address, reply)
+        else:
+            self.give_then(address, reply)
+            self._ledger.store.flush_soon()
+
+    def _publication(
+        self, address: Address, reply: Reply, payload: bytes | None, request_n: int = 0,
         behind: ArmSession | None = None,
-    ) -> None:  # fmt: skip
-        """Publish a reply; of the last one of a change, `behind` its event, the arm is marked once both are taken.
+    ) -> ReplyPublication:  # fmt: skip
+        """A reply as it is sent; `payload` is its JSON, if that is made already."""
+        users, codec = self.users, CODEC_BY_NAME[address.codec]
+        wants_short = users is not None and users.any_short and self._wants_short(address, users)
+        if wants_short:
+            payload = short(reply, codec, error_body)
+        elif payload is None or codec is not JSON:
+            payload = codec.encode_reply(reply)
+        return ReplyPublication(
+            address.topic, payload, codec.content_type, address.correlation, EXPIRY_S, trace=address.trace,
+            store=self._ledger.store, address=address, reply=reply, codec=None if wants_short else codec,
+            error_of=error_body, request_n=request_n, behind=behind,
+        )  # fmt: skip
 
-        Where that event waits in the store it is published, and marked, behind the reply.
+    def _tell(self, told: ReplyPublication) -> None:
+        """Publish a reply.
+
+        Of the last one of a change, `behind` its event, the arm is marked once both are taken. Where that event waits
+        in the store it is published, and marked, behind the reply.
         """
-        user, users = address.user, self.users
+        reply, address, behind = told.reply, told.address, told.behind
+        user = address.user
         left = self.owed[user] - 1
         if left > 0:
             self.owed[user] = left
@@ -146,34 +173,18 @@ class Replies:
         self._ledger.traffic.answered(reply, address.codec, user)
         if address.trace and self.on_traced is not None:
             self.on_traced(address, reply)
-        if behind is not None and behind.given_seq >= reply.seq:
-            done = partial(self._ledger.mark_published, behind, reply.seq)
-        codec = CODEC_BY_NAME[address.codec]
-        wants_short = users is not None and users.any_short and self._wants_short(address, users)
-        if wants_short:
-            payload = short(reply, codec, error_body)
-        elif payload is None or codec is not JSON:
-            payload = codec.encode_reply(reply)
-        self._ledger.outbox.send(
-            Publication(
-                address.topic, payload, codec.content_type, address.correlation, EXPIRY_S, taken=done,
-                shorten=None if wants_short else partial(fit, reply, codec, error_body), trace=address.trace,
-            )
-        )  # fmt: skip
+        told.watched = told.request_n > 0 if behind is None else behind.given_seq >= reply.seq
+        self._ledger.outbox.send(told)
 
     def _wants_short(self, address: Address, users: Users) -> bool:
         return users.wants_short(address.user or replied_user(address.topic))
-
-    def _taken(self, request_n: int) -> None:
-        self._ledger.store.batch.reply_published(request_n)
-        self._ledger.store.flush_later()
 
     def remember(self, row: RequestRow, address: Address, reply: Reply) -> None:
         """Store a request that is answered at once, and answer it after the commit."""
         outcome = JSON.encode_reply(reply)
         batch = self._ledger.store.batch
         batch.add_request(msgspec.structs.replace(row, outcome=outcome, settled=True, reply_open=True))
-        batch.on_commit(partial(self.give, address, reply, row.n, outcome))
+        self.give_then(address, reply, row.n, outcome)
 
     def change_reply(
         self,
@@ -229,12 +240,12 @@ class Replies:
             given, payload = (self._for_waiter(first, reply), None) if first.warnings else (reply, outcome)
             if settled:
                 job.reply_follows = True
-                batch.callbacks.append(partial(self._send, first.address, given, payload, behind=session))
+                batch.tellings.append(self._publication(first.address, given, payload, behind=session))
             else:
-                batch.on_commit(partial(self.give, first.address, given, job.request_n, payload))
+                self.give_then(first.address, given, job.request_n, payload)
         for waiter in waiters:
             if not waiter.request_n:
-                batch.on_commit(partial(self.give, waiter.address, self._repeat(session, waiter, reply, rev)))
+                self.give_then(waiter.address, self._repeat(session, waiter, reply, rev))
 
     def _for_waiter(self, waiter: Waiter, reply: Reply) -> Reply:
         return msgspec.structs.replace(reply, warnings=reply.warnings + waiter.warnings) if waiter.warnings else reply

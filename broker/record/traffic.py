@@ -26,7 +26,7 @@ SHOWN_MOST = 20
 SEEN_MOST = 1_000
 """Such users that are watched for it."""
 FOLD = 256
-"""Changes whose times are kept before they are counted."""
+"""Changes, or publications, whose times are kept before they are counted."""
 
 
 class Traffic:
@@ -51,6 +51,8 @@ class Traffic:
         self._ended: list[tuple[float, list[ChangeJob]]] = []
         """Changes whose end was committed, and when; their times are not counted yet."""
         self._uncounted = 0
+        self._published_s: list[float] = []
+        """How long publications took whose times are not counted yet."""
         self.on_ended: Callable[[list[ChangeJob], float], None] | None = None
         """Gets the changes whose ends were committed, and when."""
         self._seen: dict[str, int] = {}
@@ -80,7 +82,9 @@ class Traffic:
 
     def published(self, seconds: float) -> None:
         """The MQTT server took a publication that was given so long ago."""
-        self._stages[PUBLISH].add(seconds)
+        self._published_s.append(seconds)
+        if len(self._published_s) >= FOLD:
+            self._fold()
 
     @property
     def stages(self) -> dict[str, Counted]:
@@ -98,13 +102,15 @@ class Traffic:
             self._fold()
 
     def _fold(self) -> None:
-        """Count the times of the changes that ended; a stage that was passed over, or in an earlier run, has none."""
+        """Count what was kept; a stage that a change passed over, or that was in an earlier run, has no time."""
         ended, self._ended, self._uncounted = self._ended, [], 0
         jobs = [job for _, some in ended for job in some]
         stages = self._stages
         stages[STORE].add_all([job.stored_s - job.received_s for job in jobs if job.stored_s >= 0 <= job.received_s])
         stages[QUEUE].add_all([job.written_s - job.stored_s for job in jobs if job.written_s >= 0 <= job.stored_s])
         stages[ARM].add_all([job.ended_s - job.written_s for job in jobs if job.written_s >= 0])
+        published_s, self._published_s = self._published_s, []
+        stages[PUBLISH].add_all(published_s)
         stages[SETTLE].add_all([at_s - job.ended_s for at_s, some in ended for job in some])
 
     def _named(self, user: str) -> str:

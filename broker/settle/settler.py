@@ -178,7 +178,7 @@ class Settler:
             session, job, ok=True, stage=Stage.STORED, final=False, warnings=warnings + waiter.warnings
         )
         outcome = JSON.encode_reply(reply)
-        self._ledger.store.batch.on_commit(partial(self._replies.give, waiter.address, reply, row.n, outcome))
+        self._replies.give_then(waiter.address, reply, row.n, outcome)
         return msgspec.structs.replace(row, outcome=outcome, reply_open=True)
 
     def _begin(self, accepted: list[tuple[ArmSession, ChangeJob]]) -> None:
@@ -218,7 +218,7 @@ class Settler:
         known = msgspec.structs.replace(
             reply, duplicate=True, in_force=False, warnings=reply.warnings + waiter.warnings
         )
-        self._ledger.after_commit(partial(self._replies.give, waiter.address, known))
+        self._replies.give_committed(waiter.address, known)
 
     # ------------------------------------------------------------------ settling
 

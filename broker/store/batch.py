@@ -186,6 +186,8 @@ class Batch(FleetRows):
         """Its rows as the writer executes them (`statements.Made`), once it is handed over."""
         self.first_callbacks: list[Callable[[], None]] = []
         self.callbacks: list[Callable[[], None]] = []
+        self.tellings: list[Any] = []
+        """What is told after the commit, behind all callbacks and in this order: events and replies."""
 
     def put_arm(self, row: ArmRow) -> None:
         """Insert or replace an arm; the last one of the batch wins."""
@@ -256,4 +258,4 @@ class Batch(FleetRows):
     @property
     def due(self) -> bool:
         """Whether there is anything to commit or to call back."""
-        return bool(self.callbacks or self.first_callbacks or self.weight)
+        return bool(self.callbacks or self.tellings or self.first_callbacks or self.weight)

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from broker.histogram import Counted, Histogram
 from broker.store.batch import Batch, RequestKey
@@ -82,10 +83,11 @@ class GroupCommit(PlanReader):
         self._pace = Pace()
         self._depth = 0
         self.begin_telling: Callable[[], None] = lambda: None
+        self.tell: Callable[[list[Any]], None] = lambda _: None
         self.end_telling: Callable[[], None] = lambda: None
         self.all_told: Callable[[], None] = lambda: None
-        """Called around the callbacks of a commit, and after those of all that were done in one turn; set by the
-        composition root."""
+        """Called around the callbacks of a commit, with what it has to tell, and after those of all that were done in
+        one turn; set by the composition root."""
         self._stopped = False
         self._later: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -296,6 +298,8 @@ class GroupCommit(PlanReader):
         self.begin_telling()
         for callback in batch.callbacks:
             callback()
+        if batch.tellings:
+            self.tell(batch.tellings)
         self.end_telling()
         if here:  # what it has to tell follows what this one had
             self.release()

@@ -21,6 +21,7 @@ from broker.plans.live import Live
 from broker.presence.rivals import Rivals
 from broker.publish.outbox import Outbox
 from broker.publish.readback import ReadBack
+from broker.record.replies import Replies
 from broker.settle.contact.fences import Fences
 from broker.settle.overrides.returns import Returns
 from broker.store import audit, history, job, late, repair, schema, scrub, seals, service_row
@@ -51,8 +52,12 @@ def _commit_late() -> None:
     def at_once(_: Batch, callback: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(callback)
 
+    def give_at_once(replies: Replies, *reply: Any) -> None:
+        asyncio.get_running_loop().call_soon(replies.give, *reply)
+
     setattr(GroupCommit, "flush_soon", flush)  # noqa: B010 - a defect that is put in from outside
     setattr(Batch, "on_commit", at_once)  # noqa: B010 - likewise
+    setattr(Replies, "give_then", give_at_once)  # noqa: B010 - likewise
 
 
 def _strict_reader() -> None:

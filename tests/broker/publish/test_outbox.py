@@ -12,7 +12,7 @@ from structlog.testing import LogCapture
 from broker.counters import Counters
 from broker.link.mqtt_link import LinkFullError, LinkRejectedError
 from broker.link.outbound import Outbound
-from broker.publish.outbox import IN_FLIGHT, Outbox, Publication
+from broker.publish.outbox import IN_FLIGHT, Outbox, Publication, Watched
 from tests.memory_link import MemoryLink
 from tests.virtual_plant import run
 
@@ -44,7 +44,7 @@ class Bench:
     def send(self, *topics: str) -> None:
         """Send one publication each."""
         for topic in topics:
-            self.outbox.send(Publication(topic, b"", taken=partial(self.done.append, topic)))
+            self.outbox.send(Watched(topic, b"", on_taken=partial(self.done.append, topic)))
 
     @property
     def refused(self) -> int:
@@ -186,9 +186,9 @@ def test_what_is_larger_than_a_packet_is_shortened_and_loses_its_correlation_onl
             rooms.append(room)
             return b"12345"
 
-        fits = Publication("t", b"1" * 900, correlation=b"c" * 1_000, shorten=shorten)
-        long = Publication("t", b"1" * 1_100, correlation=b"c" * 1_000, shorten=shorten)
-        longer = Publication("t", b"1" * 4_000, correlation=b"c" * 1_900, shorten=shorten)
+        fits = Watched("t", b"1" * 900, correlation=b"c" * 1_000, shorten=shorten)
+        long = Watched("t", b"1" * 1_100, correlation=b"c" * 1_000, shorten=shorten)
+        longer = Watched("t", b"1" * 4_000, correlation=b"c" * 1_900, shorten=shorten)
         plain = Publication("t", b"1" * 4_000)
         assert [len(bench.outbox.fitted(one)) for one in (fits, long, plain)] == [900, 5, 4_000]
         rooms.clear()
@@ -235,7 +235,7 @@ def test_receipts_of_a_link_that_tells_are_looked_at_when_it_does() -> None:
         link.restore(present=True)
         outbox, done = Outbox(link, asyncio.get_running_loop(), Counters(time.monotonic)), list[str]()
         for number in range(IN_FLIGHT + 2):
-            outbox.send(Publication(f"{number}", b"", taken=partial(done.append, f"{number}")))
+            outbox.send(Watched(f"{number}", b"", on_taken=partial(done.append, f"{number}")))
         link.answer(2)
         await asyncio.sleep(10.0)
         assert (done, len(link.published)) == ([], IN_FLIGHT)
