@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import cast
 
+from broker.link.mqtt5_packets import PACKET_ID_BYTES, PUBACK, PUBREC
 from broker.link.mqtt5_reader import Delivery
 from broker.link.mqtt_link import InboundMessage
 
@@ -13,6 +14,9 @@ BATCH_MOST = 1_000
 """Messages taken together; a read of the socket seldom brings more, a pause of the reader does."""
 LARGEST_PACKET = 8 * 2**20
 """Bytes of a packet that are kept; a larger payload is cut there, and whoever reads it finds it too large."""
+
+_ANSWERS = {answer: bytes((answer, PACKET_ID_BYTES)) for answer in (PUBACK, PUBREC)}
+"""What the packets begin with that acknowledge a message."""
 
 
 class Pieces:
@@ -125,7 +129,7 @@ class Incoming:
         while unacked and unacked[0].acked:
             delivery = unacked.popleft()
             self._bytes -= delivery.size
-            parts.append(bytes((delivery.answer, 2)) + delivery.packet_id.to_bytes(2))
+            parts.append(_ANSWERS[delivery.answer] + delivery.packet_id.to_bytes(PACKET_ID_BYTES))
         return parts
 
     def clear(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import cast
+from typing import Any
 
 import structlog
 
@@ -87,16 +87,12 @@ class Mqtt5Link(KeptLink[Connection]):
 
     def ack_now(self, messages: Sequence[InboundMessage]) -> bool:
         """See `MqttLink.ack_now`."""
-        connection = self._connection
-        current: list[Delivery] = []
-        for message in messages:
-            delivery = cast("Delivery", message.handle)
-            if connection is not None and delivery.connection is connection and connection.up:
-                current.append(delivery)
-            else:
-                self.counts.stale_acks += 1
-        if connection is not None:
+        connection, current = self._connection, list[Delivery]()
+        if connection is not None and connection.up:
+            deliveries: list[Any] = [message.handle for message in messages]
+            current = [delivery for delivery in deliveries if delivery.connection is connection]
             connection.ack(current)
+        self.counts.stale_acks += len(messages) - len(current)
         return True
 
     def hold(self) -> None:
