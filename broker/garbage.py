@@ -19,7 +19,7 @@ LONG_S = 0.002
 MANY, LOOK_S = 10_000, 0.25
 """Objects that later collections would look at from which there is one now, and how often they are counted: what is
 freed counts against what is made, so where both are much the interpreter begins none for long."""
-WORKED_S = 0.01
+WORKED_S = 0.03
 """CPU time in which nobody makes many: counting them looks at each, which for an idle service would be all it does."""
 SETTLED_S = 600.0
 """How long a start may take memory for what stays."""
