@@ -113,7 +113,7 @@ def test_what_loosens_is_decided_once_however_many_connections_its_user_has(tmp_
     assert several.total / alone.total <= OF_SEVERAL, (several.total / SETS, alone.total / SETS)
 
 
-PAGES, PAGES_ALONE, ALONE = 0.92, 8.3, 20
+PAGES, PAGES_ALONE, ALONE = 0.95, 8.3, 20
 """Of the write-ahead log, at most: a Set among 64 on 32 arms, and each of some that come one at a time, for one of them
 alone may be the one that fills pages of the tree; both with their two commits and marks."""
 
