@@ -101,6 +101,8 @@ class LongReads:
                 entry = history_entry(change)
                 left -= len(_encode(entry)) + 1
                 if left < 0 and entries:
+                    whole = [one for one in entries if one["rev"] > change.rev]  # the next page begins below a revision
+                    entries = whole or entries
                     told = [rev for rev in missing if rev > entries[-1]["rev"]]
                     return _history_answer(entries, told, more=True)
                 entries.append(entry)

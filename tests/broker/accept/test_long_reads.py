@@ -114,6 +114,29 @@ def test_a_page_ends_where_the_mqtt_server_takes_no_more(tmp_path: Path, item: s
     play(tmp_path, scenario)
 
 
+def test_pages_that_end_for_want_of_room_leave_no_entry_of_a_revision_out(tmp_path: Path) -> None:
+    """Acts of administration stand at the revision that they found: the next page begins below it."""
+
+    async def scenario(plant: Plant) -> None:
+        for number in range(1, 5):
+            plant.send("r1", SET, {"payload_mass": number / 1_000})
+            await plant.turn(1.0)
+            for authority in ("advise", "control"):
+                plant.send("r1", "SetAuthority", {"authority": authority})
+                await plant.turn(1.0)
+        async with asyncio.TaskGroup() as tasks:
+            for room in (*range(1_400, 3_000, 100), AMPLE):
+                asked, told, before_rev, more = Asked(plant, tasks, room), list[dict[str, Any]](), 0, True
+                while more:
+                    asked.ask("", history(AT_ONCE, before_rev=before_rev))
+                    page = result(asked.answers[-1][1])
+                    told += page["changes"]
+                    before_rev, more = told[-1]["rev"], page["more"]
+                assert len(told) == 12, room
+
+    play(tmp_path, scenario)
+
+
 def test_an_entry_that_takes_all_the_room_is_told_alone(tmp_path: Path) -> None:
     async def scenario(plant: Plant) -> None:
         await filled(plant)
