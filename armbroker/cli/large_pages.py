@@ -17,14 +17,8 @@ _BEGUN = "begun as "
 """What the variable says to the interpreter that began with them, before the name of the process."""
 NAME = Path("/proc/self/comm")
 """What `ps` and `pidof` know the process by."""
-ASKS: Mapping[str, str] = {
-    "PYTHONMALLOC": "malloc",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1",
-}
-"""What asks for them. Who sets one of these himself is left alone.
-
-One arena for all threads: what a start loads in the writer's would stay there when it is let go of.
-"""
+ASKS: Mapping[str, str] = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""What asks for them. Who sets one of these himself is left alone."""
 KERNEL = Path("/sys/kernel/mm/transparent_hugepage")
 SIZE = 2 * 2**20
 """Bytes of a large page; some processors have others of 32 or 512 MiB, of which most would lie idle."""

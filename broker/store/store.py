@@ -120,7 +120,7 @@ class Store(GroupCommit):
             StoreError: it cannot be read or written.
         """
         work = partial(load, surveyed=self._surveyed, blame=blame)
-        loaded = self._writer.run(work).result()
+        loaded = self._writer.run_here(work)
         under_way = (row.n for row in loaded.open_changes if row.state in UNDER_WAY)
         self._writer.begin({row.arm: row.description for row in loaded.arms}, under_way)
         return loaded

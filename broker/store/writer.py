@@ -114,6 +114,13 @@ class Writer:
         self._last = done
         return done
 
+    def run_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """As `run`, on the calling thread, while nothing is handed over; a StoreError where it fails.
+
+        What a thread made and let go of may stay with it, as free memory that nobody else gets.
+        """
+        return self._transact(partial(self._work, work))
+
     def end(self, work: Callable[[sqlite3.Connection], None]) -> Future[None]:
         """As `run`, and write what is late: the last transaction of a clean end."""
         done = self._thread.submit(self._transact, partial(self._end, work))

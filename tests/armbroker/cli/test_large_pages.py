@@ -41,15 +41,8 @@ sys.argv = "armbroker run --mqtt mqtt://127.0.0.1".split()
 main()
 """
 NAMED = 'serving.close(); print("named", pathlib.Path("/proc/self/comm").read_bytes())'
-THREADS = """serving.close()
-    import ctypes, threading
-    thread = threading.Thread(target=lambda: [bytes(2000) for _ in range(100)])
-    thread.start()
-    thread.join()
-    library = ctypes.CDLL(None)
-    library.malloc_info(0, ctypes.c_void_p.in_dll(library, "stdout"))
-    library.fflush(None)
-"""
+
+
 CHILD = 'serving.close(); os.execv("/usr/bin/env", ["env"])'
 
 
@@ -134,14 +127,6 @@ def test_the_process_keeps_its_name(tmp_path: Path, called: str, known: bytes | 
     done = subprocess.run([script], capture_output=True, text=True, check=True)
     cut = known or called.encode()[:15] + b"\n"
     assert done.stdout.splitlines()[0] == f"named {cut!r}"
-
-
-def test_its_threads_have_their_memory_from_the_same_place(tmp_path: Path) -> None:
-    script = tmp_path / "armbroker"
-    script.write_text(SERVE.replace("serving.close()", THREADS))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    places = done.stdout.count("<heap nr=")
-    assert places == 1 or (places > 1 and not offered())
 
 
 def test_a_program_that_came_by_a_pipe_goes_on_as_it_is() -> None:
