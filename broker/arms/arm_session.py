@@ -204,9 +204,7 @@ class ArmSession:
         if mine is None or slot not in state.unread:
             return
         unread = state.unread[slot]
-        if unread[0] is mine and unread[-1] is mine:  # the only one
-            del state.unread[slot]
-        elif others := tuple(one for one in unread if one is not mine):
+        if others := unread[1:] if unread[0] is mine else tuple([one for one in unread if one is not mine]):
             state.unread[slot] = others
         else:
             del state.unread[slot]
