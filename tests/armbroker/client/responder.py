@@ -112,4 +112,6 @@ async def responding(port: int, answer: Answer = always, *, password: str | None
         responder = Responder(client, answer)
         task = tasks.create_task(responder.run())
         yield responder
-        task.cancel()
+        while not task.done():  # what aiomqtt waits for may lose a cancellation that meets its result (Python 3.11)
+            task.cancel()
+            await asyncio.wait([task], timeout=0.5)
