@@ -4,17 +4,19 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 import pytest
 
 from broker.store import job
 from broker.store.errors import RowDamagedError
 from broker.store.reader import Reader
-from broker.store.rows import ChangeRow, EventRow, HistoryPage, RequestRow
+from broker.store.rows import ChangeRow, EventRow, RequestRow
 from broker.store.store import Store
 from tests.broker.store.random_jobs import ARMS, KEYS, Jobs, filled
 
 TOP = 2**64
+Page = TypeVar("Page")
 COMMITS, HOT = 60, 12_000
 KNOWN, NEW, MANY, FRAME = 20_000, 36, 100, 24 + 4096
 Committed = Callable[[Store], Awaitable[None]]
@@ -119,21 +121,12 @@ async def test_what_is_near_the_end_costs_the_same_however_many_eras_there_are(
 
 
 def _steps(store: Store, arm: str, head: int) -> int:
-    """Hundreds of steps of SQLite's machine for the newest change and the newest event."""
-    steps = 0
-
-    def step() -> int:
-        nonlocal steps
-        steps += 1
-        return 0
-
-    store._connection.set_progress_handler(step, 1)
-    try:
-        assert len(store.history(arm, 0, TOP, None, 1).changes) == 1
-        assert [event.seq for event in store.events(arm, head - 1, 5, TOP).events] == [head]
-    finally:
-        store._connection.set_progress_handler(None, 1)
-    return steps
+    """Steps of SQLite's machine for the newest change and the newest event."""
+    for_history, page = _steps_of(store, lambda: store.history(arm, 0, TOP, None, 1))
+    assert len(page.changes) == 1
+    for_events, found = _steps_of(store, lambda: store.events(arm, head - 1, 5, TOP))
+    assert [event.seq for event in found.events] == [head]
+    return for_history + for_events
 
 
 async def test_what_an_arm_was_busy_with_long_ago_is_found_in_few_steps(
@@ -157,20 +150,21 @@ async def test_what_an_arm_was_busy_with_long_ago_is_found_in_few_steps(
         assert steps < 5 * HOT
 
 
-def _steps_of(store: Store, read: Callable[[], HistoryPage]) -> tuple[int, HistoryPage]:
+def _steps_of(store: Store, read: Callable[[], Page]) -> tuple[int, Page]:
     """Steps of SQLite's machine for a read, and what it found."""
     steps = 0
 
     def step() -> int:
         nonlocal steps
-        steps += 10
+        steps += 1
         return 0
 
-    store._connection.set_progress_handler(step, 10)
+    store._connection.set_progress_handler(step, 1)
     try:
-        return (page := read(), steps)[1], page
+        page = read()
     finally:
         store._connection.set_progress_handler(None, 1)
+    return steps, page
 
 
 async def test_a_number_far_away_keeps_no_read_busy(

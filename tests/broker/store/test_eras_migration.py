@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import tarfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,20 @@ import pytest
 
 from broker.store import job
 from broker.store.store import FILE, Store
+from tests.broker.store.old_stores import told_of, unpacked
 
-OLD = Path(__file__).parent / "old" / "store_v8.tar.gz"
 NOW_US = 1_900_000_000_000_000
 MANY = 2**40
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    with tarfile.open(OLD) as archive:
-        archive.extractall(tmp_path / "data", filter="data")
-    return tmp_path / "data"
+    return unpacked(8, tmp_path / "data")
 
 
 @pytest.fixture
 def told(data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((data / "told.json").read_bytes())
-    return found
+    return told_of(data)
 
 
 def plain(rows: object) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import tarfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,25 +13,22 @@ from broker.store.audit_check import verify
 from broker.store.digest import sql_digest
 from broker.store.errors import RowDamagedError
 from broker.store.store import FILE, Store
+from tests.broker.store.old_stores import told_of, unpacked
 from tests.stored import audited
 from tests.virtual_plant import Plant, run
 
-OLD = Path(__file__).parent / "old" / "store_v5.tar.gz"
 NOW_US = 1_900_000_000_000_000
 MANY = 2**40
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    with tarfile.open(OLD) as archive:
-        archive.extractall(tmp_path / "data", filter="data")
-    return tmp_path / "data"
+    return unpacked(5, tmp_path / "data")
 
 
 @pytest.fixture
 def told(data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((data / "told.json").read_bytes())
-    return found
+    return told_of(data)
 
 
 def alter(data: Path, statement: str) -> None:

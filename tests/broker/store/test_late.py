@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-import tarfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,8 +21,8 @@ from broker.store.rows import ArmRow, ChangeRow, ChangeUpdate, Damage, EventRow,
 from broker.store.schema import connect
 from broker.store.store import FILE, Store
 from broker.store.tables import ITEMS, LATES
+from tests.broker.store.old_stores import told_of, unpacked
 
-OLD = Path(__file__).parent / "old" / "store_v7.tar.gz"
 ARMS = ("arm1", "arm2", "arm3")
 Committed = Callable[[Store], Awaitable[None]]
 Changes = Callable[..., ChangeRow]
@@ -367,9 +366,7 @@ def test_a_name_under_which_something_was_set_is_not_given_away_while_its_row_is
 
 def test_a_store_of_the_version_before_goes_on(tmp_path: Path) -> None:
     """It was written by the program before, and what is told is what that program loaded."""
-    with tarfile.open(OLD) as archive:
-        archive.extractall(tmp_path, filter="data")
-    told = msgspec.json.decode((tmp_path / "told.json").read_bytes())
+    told = told_of(unpacked(7, tmp_path))
     loaded = loaded_from(tmp_path)
     assert loaded.damages == []
     assert msgspec.to_builtins([loaded.arms, loaded.items]) == [told["arms"], told["items"]]
