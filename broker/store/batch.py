@@ -123,8 +123,8 @@ class Journal:
         return max([self.last_time_us, *times])
 
     def few(self, most: int) -> bool:
-        """Whether so few requests and ends of changes are in it."""
-        return len(self.requests) + len(self.change_updates) <= most
+        """Whether so few requests, changes and ends of changes are in it."""
+        return len(self.requests) + len(self.changes) + len(self.change_updates) <= most
 
     def latest(self, row: RequestRow) -> RequestRow:
         """The request as it will be once this batch is committed."""

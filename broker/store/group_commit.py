@@ -19,8 +19,8 @@ from broker.store.statements import made_of
 from broker.store.way import Way
 from broker.store.writer import Done, Writer
 
-FEW = 4
-"""Requests and ends of changes in a small batch, at most."""
+MANY = 256
+"""Requests, changes and ends of these in a batch that is committed on the loop's thread, at most."""
 QUICK_S = 0.002
 """What commits take on average while the disk is quick."""
 SLOW_S = 0.005
@@ -32,16 +32,21 @@ _KEY = itemgetter(KEY)
 
 
 class Pace:
-    """What the last commits took: an average in which newer ones count more; unknown at first, which is slow."""
+    """What the last commits took: an average in which newer ones count more; unknown at first, which is slow.
+
+    In the writer's thread a commit also waits for the event loop to let go of the interpreter: there it tells that the
+    disk is quicker than was thought, but not that it is slower.
+    """
 
     def __init__(self) -> None:
         self._usual_s = SLOW_S
         self._keep_off = 0
 
-    def took(self, seconds: float) -> None:
-        """A commit took so long, without the way to the thread and back."""
-        self._usual_s += _WEIGHT * (seconds - self._usual_s)
-        if seconds > SLOW_S:
+    def took(self, seconds: float, *, here: bool) -> None:
+        """A commit took so long, without the way to the thread and back, if it was not done `here`."""
+        if here or seconds < self._usual_s:
+            self._usual_s += _WEIGHT * (seconds - self._usual_s)
+        if here and seconds > SLOW_S:
             self._keep_off = KEEP_OFF
         elif self._keep_off:
             self._keep_off -= 1
@@ -278,7 +283,7 @@ class GroupCommit(PlanReader):
         self._took_s.append(self.committed_s - self._begun_s)
         if len(self._took_s) >= FOLD:
             self._fold()
-        self._pace.took(self._writer.spent_s)
+        self._pace.took(self._writer.spent_s, here=type(commit) is Done)
         try:
             self._call_back(batch)
         except Exception as failure:  # noqa: BLE001 - whatever it was, memory and store no longer agree
@@ -309,7 +314,7 @@ class GroupCommit(PlanReader):
 
     def _goes_here(self) -> bool:
         """Whether the next batch is committed on the thread of the event loop."""
-        return self._pace.quick and self._depth < DEEPEST and self.batch.few(FEW)
+        return self._pace.quick and self._depth < DEEPEST and self.batch.few(MANY)
 
     def _fail(self, error: StoreError) -> None:
         if self._error is None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from broker.store.anchor import Anchor
-from broker.store.group_commit import FEW, KEEP_OFF, QUICK_S, SLOW_S, Pace
+from broker.store.group_commit import KEEP_OFF, MANY, QUICK_S, SLOW_S, Pace
 from broker.store.job import key_of
 from broker.store.reader import _used
 from broker.store.rows import RequestRow
@@ -25,10 +25,10 @@ class Quick(Pace):
 
     slow = False
 
-    def took(self, seconds: float) -> None:
+    def took(self, seconds: float, *, here: bool) -> None:
         """See `Pace.took`."""
         del seconds
-        super().took(2 * SLOW_S if self.slow else 0.0)
+        super().took(2 * SLOW_S if self.slow else 0.0, here=here)
 
 
 def watched(store: Store) -> list[bool]:
@@ -51,26 +51,42 @@ def test_nothing_is_known_to_be_quick_at_first() -> None:
 def test_a_disk_is_quick_after_some_quick_commits_and_not_on_average() -> None:
     pace = Pace()
     for _ in range(20):
-        pace.took(QUICK_S / 10)
+        pace.took(QUICK_S / 10, here=False)
     assert pace.quick
     for _ in range(20):
-        pace.took(QUICK_S * 2)
+        pace.took(QUICK_S * 2, here=True)
     assert not pace.quick
 
 
 def test_one_slow_commit_is_enough() -> None:
     pace = Pace()
     for _ in range(20):
-        pace.took(0.0)
-    pace.took(SLOW_S * 1.1)
+        pace.took(0.0, here=False)
+    pace.took(SLOW_S * 1.1, here=True)
     for _ in range(KEEP_OFF - 1):
-        pace.took(0.0)
+        pace.took(0.0, here=False)
         assert not pace.quick
-    pace.took(0.0)
+    pace.took(0.0, here=False)
     assert pace.quick
 
 
-async def test_small_commits_are_done_here_while_the_disk_is_quick(
+def test_a_commit_that_waits_in_the_thread_tells_nothing_bad_of_the_disk() -> None:
+    """Nor does one that did not wait there hide that others did."""
+    pace = Pace()
+    for _ in range(20):
+        pace.took(QUICK_S / 10, here=False)
+        pace.took(SLOW_S * 4, here=False)
+    assert pace.quick
+
+
+def test_a_disk_that_is_slow_each_time_is_never_quick() -> None:
+    pace = Pace()
+    for _ in range(1000):
+        pace.took(SLOW_S, here=False)
+        assert not pace.quick
+
+
+async def test_commits_are_done_here_while_the_disk_is_quick(
     reopen: Reopen, committed: Committed, make_request: Requests
 ) -> None:
     store = reopen()
@@ -81,11 +97,11 @@ async def test_small_commits_are_done_here_while_the_disk_is_quick(
         number += 1
         store.batch.add_request(make_request(number))
         await committed(store)
-    for more in range(FEW + 1):
+    for more in range(MANY + 1):
         store.batch.add_request(make_request(number + 1 + more))
     await committed(store)
     assert found == [False] * (len(found) - 2) + [True, False]
-    assert store.find("alice", "alice-hmi", f"id-{number + FEW + 1}") is not None
+    assert store.find("alice", "alice-hmi", f"id-{number + MANY + 1}") is not None
 
 
 async def test_a_commit_that_was_slow_sends_the_next_ones_to_the_thread(
