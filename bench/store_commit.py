@@ -70,7 +70,7 @@ def settle(batch: Batch, k: int) -> None:
     """Rows of commit 2."""
     arm, rev = _place(k)
     _arm(batch, arm, rev)
-    batch.update_request(RequestUpdate(n=k, outcome=REPLY, reply_open=True, rev=rev))
+    batch.update_request(RequestUpdate(n=k, outcome=REPLY, reply_open=True, rev=rev, applied_rev=rev))
     batch.update_change(
         ChangeUpdate(
             n=k, state="settled", epoch=1, cmd_seq=rev, after=True, outcome="applied", seq=rev, settled_at_us=k

@@ -32,7 +32,7 @@ EXPIRY_S = 300
 CODEC_BY_NAME = {codec.name: codec for codec in CODECS.values()}
 JSON = CODEC_BY_NAME["json"]
 EMPTY = Empty()
-_STORED = Stage.STORED
+_STORED, _APPLIED = Stage.STORED, Stage.APPLIED
 
 
 def error_body(error: BrokerError) -> ErrorBody:
@@ -235,7 +235,16 @@ class Replies:
         outcome, batch = JSON.encode_reply(reply), self._ledger.store.batch
         rev = job.rev or _origin(session, job)
         if job.request_n:
-            batch.update_request(RequestUpdate(n=job.request_n, outcome=outcome, reply_open=owed, rev=rev))
+            end = batch.change_updates.get(job.n)
+            says_row = (
+                reply.stage is _APPLIED and reply.result is EMPTY and end is not None and end.seq == reply.seq
+                and end.settled_at_us == reply.at_us and not (reply.warnings or reply.plan or reply.until_us)
+            )  # fmt: skip
+            batch.update_request(
+                RequestUpdate(
+                    n=job.request_n, outcome=outcome, reply_open=owed, rev=rev, applied_rev=reply.rev if says_row else 0
+                )
+            )
         if first is not None:
             given, payload = (self._for_waiter(first, reply), None) if first.warnings else (reply, outcome)
             if settled:

@@ -1,8 +1,9 @@
 """The table of jobs, declared once: a row for a request, its change and the event of that, as far as there are any.
 
-`accepted` is what was asked, `ended` how far it got, `reply` what was answered. Each blob repeats the columns that it
-belongs to, and ends with a hash of all of it. `ended` is missing while a change is as it was accepted. A new field is
-appended to RequestRow or ChangeRow and to its list here: older rows have its default.
+`accepted` is what was asked, `ended` how far it got, `reply` what was answered: of a change that took effect as it was
+asked its revision alone. Each blob repeats the columns that it belongs to, and ends with a hash of all of it. `ended`
+is missing while a change is as it was accepted. A new field is appended to RequestRow or ChangeRow and to its list
+here: older rows have its default.
 
 `rev_era` and `seq_era` tell in which era (`era_of`) the revision and the seq were given, 0 of none: the indexes by
 which an arm's changes and events are found begin with them, so that all that is new lies together. They are never below
@@ -10,7 +11,6 @@ those of a lower revision or seq of the arm. Where one is not that of the number
 """
 
 import zlib
-from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
 from typing import Any, cast
@@ -30,7 +30,10 @@ from broker.store.rows import (
     Terms,
 )
 from broker.store.seals import DIFFERS, Statement, Values, insert, shown, update
+from schema.codecs.json_codec import JsonCodec
+from schema.envelope import Reply, Stage
 from schema.events import event_topic
+from schema.messages import Empty
 
 TABLE = "job"
 COLUMNS = (
@@ -68,6 +71,7 @@ _OWN_ERA, _TOLD, _TOLD_ERA = 14, 9, 7
 _PARTS, _BEFORE, _SLOTTED = 6, 5, 7
 """Where the parts of an event stand in it; in these, what was there before, and whether they tell of values."""
 _encode = msgspec.msgpack.Encoder().encode
+_encode_reply = JsonCodec().encode_reply
 _decode = msgspec.msgpack.Decoder().decode
 
 
@@ -99,34 +103,6 @@ def key_of(user: str, conn: str, request_id: str) -> int:
     """What a request is found by, above 0; those of two requests may be the same."""
     name = f"{user}/{conn}/{request_id}".encode("utf-8", "backslashreplace")
     return int.from_bytes(blake2b(name, digest_size=_SEAL).digest(), "big") >> 1 | 1
-
-
-class Keys:
-    """Tells most keys that no request has, without a query: each known one sets two bits of 2 MiB.
-
-    Of a million it takes 1 new one in 80 for one that may be known, of four million 1 in 7.
-    """
-
-    _PLACES = (1 << 21) - 1
-
-    def __init__(self) -> None:
-        self._bits = bytearray(self._PLACES + 1)
-
-    def add(self, keys: Iterable[int]) -> None:
-        """These are known from now on."""
-        bits, places = self._bits, self._PLACES
-        for key in keys:
-            bits[key >> 4 & places] |= 1 << (key >> 1 & 7)
-            bits[key >> 32 & places] |= 1 << (key >> 29 & 7)
-
-    def maybe(self, keys: Iterable[int]) -> list[int]:
-        """Those that may be known: all that are, and few others."""
-        bits, places = self._bits, self._PLACES
-        return [
-            key
-            for key in keys
-            if bits[key >> 4 & places] >> (key >> 1 & 7) & 1 and bits[key >> 32 & places] >> (key >> 29 & 7) & 1
-        ]
 
 
 @cache
@@ -217,12 +193,17 @@ def answered(update: RequestUpdate) -> Values:
 def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate, era: int) -> Values:
     """The values of END."""
     state, seq, seq_era, ended = _ended(update, event, era)
-    body = _encode((update.n, reply.rev, reply.outcome))
+    body = _encode((update.n, reply.rev, reply.applied_rev or reply.outcome))
     owed = 0 if not reply.reply_open else OWED_WITH_EVENT if seq else OWED
     return (state, seq, seq_era, ended, owed, bytearray(body + blake2b(body, digest_size=_SEAL).digest()), update.n)
 
 
 # ------------------------------------------------------------------ reading rows
+
+
+def applied(bare_id: str, arm: str, method: str, rev: int, seq: int, at_us: int) -> bytes:
+    """The outcome of a change that took effect as it was asked."""
+    return _encode_reply(Reply(bare_id, arm, method, True, Stage.APPLIED, True, rev, seq, at_us, Empty()))
 
 
 def _told_era(told: Any, era: int) -> int:
@@ -263,7 +244,15 @@ class Job:
             return (0, b"") if values[OPEN] == 0 and not (owes and values[KEY] and values[ITEM] == 0) else None
         reply = opened(values[REPLY])
         known = values[OPEN] in (0, OWED, OWED_WITH_EVENT)
-        return reply[1:] if known and reply is not None and reply[0] == values[N] else None
+        if not known or reply is None or reply[0] != values[N]:
+            return None
+        _, rev, outcome = reply
+        if isinstance(outcome, bytes):
+            return rev, outcome
+        if not self.tells or self.accepted[9] is None:
+            return None
+        bare_id, method, at_us = self.accepted[9][0], self.accepted[8], self.ended[5]
+        return rev, applied(bare_id, values[ARM], method, outcome, values[SEQ], at_us)
 
     @property
     def n(self) -> int:

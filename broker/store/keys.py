@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from broker.store.job import Keys
+from broker.store.digest import Keys
 from broker.store.reader import BOUNDS, DAMAGED
 
 _ALL_KEYS = "SELECT key FROM job INDEXED BY job_key WHERE key <> 0"

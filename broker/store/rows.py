@@ -107,12 +107,17 @@ class RequestRow(msgspec.Struct, kw_only=True, gc=False):
 
 
 class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The new outcome of request `n`, whose change says whether it is the last one."""
+    """The new outcome of request `n`, whose change says whether it is the last one.
+
+    `applied_rev` above 0: the outcome tells that the change took effect, with this revision, and nothing more that its
+    row does not say at its end; it is put together when it is read (`job.applied`).
+    """
 
     n: int
     outcome: bytes
     reply_open: bool
     rev: int
+    applied_rev: int = 0
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True, gc=False):

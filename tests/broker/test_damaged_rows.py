@@ -167,7 +167,7 @@ def test_a_repeat_of_a_damaged_request_is_answered_that_nobody_knows(tmp_path: P
         assert plant.events("r1") == []
 
     statements = (
-        f"UPDATE job SET reply = replaced(reply, '\"ok\":true', '\"ok\":fals') WHERE {of('first-r1')}",  # noqa: S608 - constants
+        f"UPDATE job SET reply = CAST(reply || x'00' AS BLOB) WHERE {of('first-r1')}",  # noqa: S608 - constants
         f"UPDATE job SET accepted = replaced(accepted, '{SET}', 'GetTwistLinearSoftLimit') WHERE {of('refused')}",  # noqa: S608 - constants
     )
     play_twice(tmp_path, change, statements, after)

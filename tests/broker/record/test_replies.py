@@ -1,9 +1,11 @@
 """Replies that are remembered and found again."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from broker.record.replies import JSON, error_body, from_outcome
+from broker.store.job import opened
 from schema.envelope import ErrorBody, Reply, Stage, Violation, Warned
 from schema.errors import BrokerError
 from schema.messages import Empty, GravityVector
@@ -45,6 +47,39 @@ def test_a_remembered_reply_comes_back_as_it_was() -> None:
         error.sub_code,
     )
     assert JSON.encode_reply(again) == JSON.encode_reply(refused)
+
+
+GAINS = {"gains": {"p": 1.0}}
+REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    (SET, value(0.25)),
+    (SET, value(0.25)),
+    (SET, value(0.123_456_789)),
+    (SET, value(99.0)),
+    ("SetPayloadInformation", {"payload_mass": 0.5}),
+    ("ResetTwistLinearSoftLimit", MODE),
+    ("SetJointSafety", {"joints": {"joint_2": GAINS}}),
+    ("ApplyConfig", {"items": {"gravity_vector": {"x": 0.0, "y": 0.0, "z": -9.7}}}),
+)
+
+
+def test_the_store_tells_each_reply_as_it_was_given(tmp_path: Path) -> None:
+    """Whether it holds it, or the reply says what the row does."""
+
+    async def scenario(plant: Plant) -> None:
+        for method, params in REQUESTS:
+            await plant.call("r1", method, params)
+            await plant.committed()
+        told = [each for each in plant.link.published if each.topic.startswith("res/")]
+        assert len(told) == len(REQUESTS)
+        for each in told:
+            row = plant.store.find("u", "c", each.topic.rpartition("/")[2])
+            assert row is not None
+            assert json.dumps(json.loads(row.outcome)) == json.dumps(each.document)
+        blobs = plant.store._connection.execute("SELECT reply FROM job WHERE key <> 0 ORDER BY n")
+        whole = [isinstance(opened(blob)[2], bytes) for (blob,) in blobs]
+        assert whole == [False, False, False, True, False, True, True, True]
+
+    play(tmp_path, scenario)
 
 
 def test_in_force_follows_the_slot(tmp_path: Path) -> None:

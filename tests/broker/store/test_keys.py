@@ -2,7 +2,8 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 
-from broker.store.job import Keys, key_of
+from broker.store.digest import Keys
+from broker.store.job import key_of
 from broker.store.keys import read_keys
 from broker.store.reader import Reader
 from broker.store.rows import RequestRow
