@@ -11,9 +11,6 @@ from broker.arms.jobs import ChangeJob, ContactJob, FollowJob, ForwardJob, Job
 from broker.settle.starts import AT_ONCE, Starts
 from broker.settle.turns import Turns
 
-FEW = 32
-"""So many accepted changes begin at once, where none waits for its turn."""
-
 
 class Place(Protocol):
     """Whether no other service can have taken our place: see `Presence`."""
@@ -89,7 +86,7 @@ class Queues:
 
     def begin(self, accepted: Sequence[tuple[ArmSession, ChangeJob]]) -> None:
         """Let the queues of changes run whose first commit stands: of many bit by bit, by turns of their users."""
-        if len(accepted) > FEW or self.starts.lanes:
+        if len(accepted) > AT_ONCE or self.starts.lanes:
             self.starts.put_all(accepted)
             return
         for session, _ in accepted:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from broker.arms.arm_session import ArmSession
 from broker.arms.jobs import ChangeJob
 
-AT_ONCE = 32
+AT_ONCE = 64
 """Changes that begin in one turn of the event loop: their ends share a commit, so they are not fewer."""
 Run = Callable[[ArmSession, ChangeJob | None], int]
 Lane = deque[tuple[ArmSession, ChangeJob | None]]
