@@ -22,9 +22,9 @@ from broker.store.writer import Done, Writer
 MANY = 256
 """Requests, changes and ends of these in a batch that is committed on the loop's thread, at most."""
 QUICK_S = 0.002
-"""What commits take on average while the disk is quick."""
+"""How long commits wait on average while the disk is quick."""
 SLOW_S = 0.005
-"""A commit that took longer is slow, whatever others took."""
+"""A commit that waited longer is slow, whatever others did."""
 KEEP_OFF = 16
 """So many commits after a slow one are left to the thread."""
 _WEIGHT = 0.2
@@ -32,18 +32,19 @@ _KEY = itemgetter(KEY)
 
 
 class Pace:
-    """What the last commits took: an average in which newer ones count more; unknown at first, which is slow.
+    """How long the last commits waited: an average in which newer ones count more; unknown at first, which is slow.
 
-    In the writer's thread a commit also waits for the event loop to let go of the interpreter: there it tells that the
-    disk is quicker than was thought, but not that it is slower.
+    Their own work is not counted: it has to be done on either thread. In the writer's thread a commit also waits for
+    the event loop to let go of the interpreter: there it tells that the disk is quicker than was thought, but not that
+    it is slower.
     """
 
     def __init__(self) -> None:
         self._usual_s = SLOW_S
         self._keep_off = 0
 
-    def took(self, seconds: float, *, here: bool) -> None:
-        """A commit took so long, without the way to the thread and back, if it was not done `here`."""
+    def waited(self, seconds: float, *, here: bool) -> None:
+        """A commit waited so long, without the way to the thread and back, if it was not done `here`."""
         if here or seconds < self._usual_s:
             self._usual_s += _WEIGHT * (seconds - self._usual_s)
         if here and seconds > SLOW_S:
@@ -283,7 +284,7 @@ class GroupCommit(PlanReader):
         self._took_s.append(self.committed_s - self._begun_s)
         if len(self._took_s) >= FOLD:
             self._fold()
-        self._pace.took(self._writer.spent_s, here=type(commit) is Done)
+        self._pace.waited(self._writer.waited_s, here=type(commit) is Done)
         try:
             self._call_back(batch)
         except Exception as failure:  # noqa: BLE001 - whatever it was, memory and store no longer agree

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any, NamedTuple, TypeVar
 
 from broker.store.anchor import Anchor
@@ -54,8 +54,8 @@ class Writer:
         self._last: Future[Any] | None = None
         self._waits_ms = BUSY_MS
         self._next: Callable[[], None] | None = None
-        self.spent_s = 0.0
-        """What the last transaction took."""
+        self.waited_s = 0.0
+        """How long the last transaction waited, for the disk above all: what it took without its own CPU."""
 
     def begin(self, descriptions: dict[str, bytes], under_way: Iterable[int]) -> None:
         """Say which descriptions of arms, and which changes under way, the file holds; before the first batch."""
@@ -172,7 +172,7 @@ class Writer:
     def _transact(self, work: Callable[[], T]) -> T:
         if self._error is not None:
             raise self._error
-        begun_s = monotonic()
+        begun_s = monotonic() - thread_time()
         try:
             try:
                 result = self._once(work)
@@ -183,7 +183,7 @@ class Writer:
             newest = self._batches.newest
             numbers = (self._epoch, self._batches.commits, newest, newest)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
-            self.spent_s = monotonic() - begun_s
+            self.waited_s = monotonic() - thread_time() - begun_s
             if self._next is not None:
                 call, self._next = self._next, None
                 call()

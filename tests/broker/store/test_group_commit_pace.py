@@ -25,10 +25,10 @@ class Quick(Pace):
 
     slow = False
 
-    def took(self, seconds: float, *, here: bool) -> None:
-        """See `Pace.took`."""
+    def waited(self, seconds: float, *, here: bool) -> None:
+        """See `Pace.waited`."""
         del seconds
-        super().took(2 * SLOW_S if self.slow else 0.0, here=here)
+        super().waited(2 * SLOW_S if self.slow else 0.0, here=here)
 
 
 def watched(store: Store) -> list[bool]:
@@ -51,22 +51,22 @@ def test_nothing_is_known_to_be_quick_at_first() -> None:
 def test_a_disk_is_quick_after_some_quick_commits_and_not_on_average() -> None:
     pace = Pace()
     for _ in range(20):
-        pace.took(QUICK_S / 10, here=False)
+        pace.waited(QUICK_S / 10, here=False)
     assert pace.quick
     for _ in range(20):
-        pace.took(QUICK_S * 2, here=True)
+        pace.waited(QUICK_S * 2, here=True)
     assert not pace.quick
 
 
 def test_one_slow_commit_is_enough() -> None:
     pace = Pace()
     for _ in range(20):
-        pace.took(0.0, here=False)
-    pace.took(SLOW_S * 1.1, here=True)
+        pace.waited(0.0, here=False)
+    pace.waited(SLOW_S * 1.1, here=True)
     for _ in range(KEEP_OFF - 1):
-        pace.took(0.0, here=False)
+        pace.waited(0.0, here=False)
         assert not pace.quick
-    pace.took(0.0, here=False)
+    pace.waited(0.0, here=False)
     assert pace.quick
 
 
@@ -74,15 +74,15 @@ def test_a_commit_that_waits_in_the_thread_tells_nothing_bad_of_the_disk() -> No
     """Nor does one that did not wait there hide that others did."""
     pace = Pace()
     for _ in range(20):
-        pace.took(QUICK_S / 10, here=False)
-        pace.took(SLOW_S * 4, here=False)
+        pace.waited(QUICK_S / 10, here=False)
+        pace.waited(SLOW_S * 4, here=False)
     assert pace.quick
 
 
 def test_a_disk_that_is_slow_each_time_is_never_quick() -> None:
     pace = Pace()
     for _ in range(1000):
-        pace.took(SLOW_S, here=False)
+        pace.waited(SLOW_S, here=False)
         assert not pace.quick
 
 
