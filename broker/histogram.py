@@ -41,7 +41,7 @@ class Histogram:
         self._sum_s += seconds
 
     def add_all(self, times_s: list[float]) -> None:
-        """Count many, which are sorted in place: there is one step a bound, not one a time."""
+        """Count many, which are sorted in place: there is one step a bound up to the longest, not one a time."""
         times_s.sort()
         ordered = times_s if not times_s or times_s[0] >= 0 else [max(each, 0.0) for each in times_s]
         before = 0
@@ -49,6 +49,8 @@ class Histogram:
             after = bisect_right(ordered, bound, before)
             self._counts[index] += after - before
             before = after
+            if after == len(ordered):
+                break
         self._counts[-1] += len(ordered) - before
         self._sum_s += sum(ordered)
 

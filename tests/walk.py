@@ -121,11 +121,13 @@ def traced() -> list[Met]:
         gc.collect()
         gc.disable()  # what other tests left would end within the walk
         sys.setprofile(tracer.hear)
-        await asyncio.sleep(0)
-        while not plant.link.published[-1].topic.startswith("res/u/c/walk"):  # noqa: ASYNC110 - traced turn by turn
+        try:
             await asyncio.sleep(0)
-        sys.setprofile(None)
-        gc.enable()
+            while not plant.link.published[-1].topic.startswith("res/u/c/walk"):  # noqa: ASYNC110 - traced turn by turn
+                await asyncio.sleep(0)
+        finally:
+            sys.setprofile(None)
+            gc.enable()
 
     with tempfile.TemporaryDirectory() as directory:
         play(Path(directory), scenario, arms=("r1",))

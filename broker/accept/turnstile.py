@@ -123,14 +123,12 @@ class Shares:
         lanes = share.lanes
         if len(lanes) > 1:
             for lane in islice(lanes.values(), LOOKS):
-                if self._is_tightening(lane[0]):
+                first = lane[0]
+                if first.tightens is None:
+                    first.tightens = self._tightens(first)
+                if first.tightens:
                     return lane
         return next(iter(lanes.values()))
-
-    def _is_tightening(self, arrival: Arrival) -> bool:
-        if arrival.tightens is None:
-            arrival.tightens = self._tightens(arrival)
-        return arrival.tightens
 
 
 SLICE_S = 0.004

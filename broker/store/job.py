@@ -203,7 +203,9 @@ def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdat
 
 def applied(bare_id: str, arm: str, method: str, rev: int, seq: int, at_us: int) -> bytes:
     """The outcome of a change that took effect as it was asked."""
-    return _encode_reply(Reply(bare_id, arm, method, True, Stage.APPLIED, True, rev, seq, at_us, Empty()))
+    stage, result = Stage.APPLIED, Empty()
+    reply = Reply(bare_id, arm, method, ok=True, stage=stage, final=True, rev=rev, seq=seq, at_us=at_us, result=result)
+    return _encode_reply(reply)
 
 
 def _told_era(told: Any, era: int) -> int:

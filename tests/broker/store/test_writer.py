@@ -2,7 +2,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from time import monotonic
+from threading import Event
+from time import monotonic, thread_time
 
 import pytest
 
@@ -39,6 +40,21 @@ def test_a_batch_is_whole_or_nothing(writer: Writer, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "file") as connection:
         assert connection.execute("SELECT arm FROM arm").fetchall() == [("arm1",)]
     connection.close()
+
+
+def test_how_long_a_transaction_waited_is_told_without_its_own_work(writer: Writer) -> None:
+    burnt_s = 0.05
+
+    def work(_: sqlite3.Connection) -> None:
+        end_s = thread_time() + burnt_s
+        while thread_time() < end_s:
+            pass
+
+    begun_s = monotonic()
+    writer.run(work).result()
+    assert 0 <= writer.waited_s <= monotonic() - begun_s - burnt_s
+    writer.run(lambda _: Event().wait(burnt_s)).result()
+    assert writer.waited_s >= 0.9 * burnt_s
 
 
 def test_after_a_failure_everything_is_refused(writer: Writer) -> None:
