@@ -101,7 +101,7 @@ class Shares:
                 share.cost -= arrival.cost
                 cost += arrival.cost
                 if not alone:
-                    lane = self._turned(share, lane, arrival.topic.conn)
+                    lane = self._next_lane(share, arrival.topic.conn)
             if not lane:
                 del self._shares[share.user]
                 turn.popleft()
@@ -111,16 +111,18 @@ class Shares:
         self.count -= len(taken)
         return taken
 
-    def _turned(self, share: _Share, lane: Lane, conn: str) -> Lane:
-        """The lane that is next of several, of which this one just had its turn; an empty one when all are."""
-        del share.lanes[conn]
-        if lane:
-            share.lanes[conn] = lane
-        return self._next_lane(share) if share.lanes else lane
+    def _next_lane(self, share: _Share, served: str | None = None) -> Lane:
+        """The lane of a user that goes first: one that tightens, else the one that was not served for longest.
 
-    def _next_lane(self, share: _Share) -> Lane:
-        """The lane of a user that goes first: one that tightens, else the one that was not served for longest."""
+        The lane `served` had its turn just now; an empty one when all are.
+        """
         lanes = share.lanes
+        if served is not None:
+            lane = lanes.pop(served)
+            if lane:
+                lanes[served] = lane
+            elif not lanes:
+                return lane
         if len(lanes) > 1:
             for lane in islice(lanes.values(), LOOKS):
                 first = lane[0]
