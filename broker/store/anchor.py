@@ -49,8 +49,7 @@ class Found(NamedTuple):
 
 
 def _slot(generation: int, anchor: Anchor) -> bytes:
-    store, *numbers, audit_hash = anchor
-    body = _FORM.pack(_MAGIC, generation, store.encode(), *numbers, audit_hash)
+    body = _FORM.pack(_MAGIC, generation, anchor.store.encode(), *anchor[1:])
     return body + hashlib.blake2b(body, digest_size=_SUM).digest()
 
 

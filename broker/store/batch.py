@@ -1,6 +1,7 @@
 """What one transaction will hold, gathered on the event loop."""
 
 from collections.abc import Callable, Hashable, Mapping, Sized
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -117,10 +118,10 @@ class Journal:
 
     def latest_us(self) -> int:
         """The latest time in it."""
-        rows = (self.requests, self.changes, self.events)
-        times: list[int] = [us for some in rows for us in map(_AT_US, some.values())]
-        times += map(_SETTLED_AT_US, self.change_updates.values())
-        return max([self.last_time_us, *times])
+        asked, done = map(_AT_US, self.requests.values()), map(_SETTLED_AT_US, self.change_updates.values())
+        begun, told = map(_AT_US, self.changes.values()), map(_AT_US, self.events.values())
+        latest_us: int = max(chain((self.last_time_us,), asked, begun, told, done))
+        return latest_us
 
     def few(self, most: int) -> bool:
         """Whether so few requests, changes and ends of changes are in it."""
@@ -145,8 +146,8 @@ class FleetRows(Journal):
         self.grounds: dict[SlotKey, GroundRow | None] = {}
         self.overrides: dict[tuple[str, int], OverrideRow | None] = {}
         self.recipes: dict[tuple[str, int], RecipeRow | None] = {}
-        self.put: dict[str, dict[Hashable, msgspec.Struct]] = {}
-        """Rows of other tables, by the names of these and by their keys."""
+        self.put: dict[str, dict[Hashable, Any]] = {}
+        """Rows of all other tables, by the names of these and by their keys."""
 
     def put_ground(self, slot: SlotKey, value: bytes | None) -> None:
         """Keep the ground of a slot, or (None) keep it no longer; the last one of the batch wins."""
@@ -160,8 +161,8 @@ class FleetRows(Journal):
         """Keep a version of a recipe, or (None) keep it no longer; the last one of the batch wins."""
         self.recipes[name, version] = row
 
-    def put_row(self, table: str, key: Hashable, row: msgspec.Struct) -> None:
-        """Insert or replace a row of a table that has no method of its own here; the last one of the batch wins."""
+    def put_row(self, table: str, key: Hashable, row: Any) -> None:
+        """Insert or replace a row, as its table takes it (`tables.TABLES`); the last one of the batch wins."""
         self.put.setdefault(table, {})[key] = row
 
 
@@ -172,12 +173,8 @@ class Batch(FleetRows):
         super().__init__()
         self.arms: dict[str, ArmRow] = {}
         self.items: dict[tuple[str, str, int], ItemRow] = {}
-        self.handles: dict[int, HandleRow] = {}
         self.dropped_handles: list[int] = []
-        self.principals: dict[str, int] = {}
-        self.firsts: dict[tuple[str, str, int], FirstRow] = {}
         self.epochs: set[int] = set()
-        self.meta: dict[str, str] = {}
         self.changed_arms: dict[str, Callable[[], ArmRow]] = {}
         """Makes the row of an arm as it stands when the batch is handed over."""
         self.changed_slots: dict[SlotKey, Callable[[SlotKey], ItemRow]] = {}
@@ -207,7 +204,7 @@ class Batch(FleetRows):
 
     def put_first(self, row: FirstRow) -> None:
         """Keep what was adopted of a slot; the last one of the batch wins."""
-        self.firsts[row.arm, row.key, row.mode] = row
+        self.put_row("first_value", (row.arm, row.key, row.mode), row)
 
     def raise_epoch(self, epoch: int) -> None:
         """Never number anything below this epoch any more."""
@@ -215,24 +212,29 @@ class Batch(FleetRows):
 
     def put_handle(self, row: HandleRow) -> None:
         """Insert or replace a handle."""
-        self.handles[row.identifier] = row
+        self.put_row("handle", row.identifier, row)
 
     def latest_us(self) -> int:
         """The latest time in it."""
-        return max([super().latest_us(), *[row.last_seen_us for row in self.handles.values()]])
+        handles = self.put.get("handle")
+        return (
+            max([super().latest_us(), *(row.last_seen_us for row in handles.values())])
+            if handles
+            else super().latest_us()
+        )
 
     def drop_handle(self, identifier: int) -> None:
         """Remove a handle; harmless when there is none."""
-        self.handles.pop(identifier, None)
+        self.put.get("handle", {}).pop(identifier, None)
         self.dropped_handles.append(identifier)
 
     def put_principal(self, name: str, number: int) -> None:
         """Give a user (`user:<u>`) or connection (`conn:<u>/<c>`) its number, for good."""
-        self.principals[name] = number
+        self.put_row("principal", name, (name, number))
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a small value under a key of the caller's own."""
-        self.meta[key] = value
+        self.put_row("meta", key, (key, value))
 
     def on_commit(self, callback: Callable[[], None]) -> None:
         """Call back on the event loop after the commit, in order; never when the batch failed."""
@@ -247,10 +249,8 @@ class Batch(FleetRows):
         """Number of rows to write."""
         parts: tuple[Sized, ...] = (
             self.requests, self.request_updates, self.replies, self.changes, self.change_updates, self.events,
-            self.published_seqs, self.audits, self.arms, self.items, self.handles, self.dropped_handles,
-            self.principals, self.meta, self.firsts, self.epochs, self.grounds, self.overrides, self.reopened,
-            self.recipes,
-            self.changed_arms, self.changed_slots,
+            self.published_seqs, self.audits, self.arms, self.items, self.dropped_handles, self.epochs, self.grounds,
+            self.overrides, self.reopened, self.recipes, self.changed_arms, self.changed_slots,
             *self.put.values(),
         )  # fmt: skip
         return sum(map(len, parts))

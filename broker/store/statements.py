@@ -5,7 +5,7 @@ statement takes up to 64 rows.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -111,8 +111,7 @@ class BatchWriter:
             made = made_of(batch, self.head, self.newest)
         self.newest = max(self.newest, made.newest)
         for statement, rows in self._statements(batch, made):
-            if rows:
-                self._execute(statement, rows)
+            self._execute(statement, rows)
         self._keep_open(made.new, batch)
         if batch.epochs:
             for text in RAISE_EPOCH:
@@ -131,7 +130,7 @@ class BatchWriter:
 
     def is_brief(self, batch: Batch) -> bool:
         """Whether a batch writes nothing that is late."""
-        return not self._late.count or self._may_be_late(batch)
+        return not (batch.arms or batch.items) or not self._late.count or self._may_be_late(batch)
 
     def write_late(self) -> None:
         """Write all that is late, in a transaction that is counted."""
@@ -140,31 +139,39 @@ class BatchWriter:
                 self._execute(statement, rows)
 
     def _execute(self, statement: Statement, rows: Sequence[Values]) -> None:
-        done, count = 0, len(rows)
-        for size in _SIZES:
-            while count - done >= size:
-                values = chain.from_iterable(rows[done : done + size])
-                self._connection.execute(_text(statement, size), list(values))
-                done += size
+        done, left = 0, len(rows)
+        while left:
+            size = next(filter(left.__ge__, _SIZES))
+            values = rows[done] if size == 1 else list(chain.from_iterable(rows[done : done + size]))
+            self._connection.execute(_text(statement, size), values)
+            done, left = done + size, left - size
 
-    def _statements(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, Sequence[Values]]]:
-        return (
-            *self._of_arms(batch, made),
-            (job.ADD, list(made.new.values())),
-            (job.REOPEN, self._reopened(batch, made.era) if batch.reopened else ()),
-            (job.END, made.ends),
-            (job.PROGRESSED, made.progress),
-            (job.ANSWERED, made.answers),
-            (job.REPLY_TAKEN, [(n,) for n in batch.replies] if batch.replies else ()),
-            (tables.DESCRIPTIONS.put, list(map(tables.DESCRIPTIONS.make, self._new_descriptions(batch)))),
-            *made.others,
-            (tables.DROP_HANDLE, [(one,) for one in batch.dropped_handles] if batch.dropped_handles else ()),
-        )
+    def _statements(self, batch: Batch, made: Made) -> list[tuple[Statement, Sequence[Values]]]:
+        """Statements in their order, each with rows."""
+        found: list[tuple[Statement, Sequence[Values]]] = []
+        if made.late:
+            found += self._of_arms(batch, made)
+        if made.new:
+            found.append((job.ADD, [*made.new.values()]))
+        if batch.reopened:
+            found.append((job.REOPEN, self._reopened(batch, made.era)))
+        if made.ends:
+            found.append((job.END, made.ends))
+        if made.progress:
+            found.append((job.PROGRESSED, made.progress))
+        if made.answers:
+            found.append((job.ANSWERED, made.answers))
+        if batch.replies:
+            found.append((job.REPLY_TAKEN, [(n,) for n in batch.replies]))
+        if batch.arms and (new := self._new_descriptions(batch)):
+            found.append((tables.DESCRIPTIONS.put, list(map(tables.DESCRIPTIONS.make, new))))
+        found += made.others
+        if batch.dropped_handles:
+            found.append((tables.DROP_HANDLE, [(one,) for one in batch.dropped_handles]))
+        return found
 
     def _of_arms(self, batch: Batch, made: Made) -> Iterable[tuple[Statement, list[Values]]]:
         """Late rows, or where these become too many, or an arm is new, the rows themselves of all that is late."""
-        if not made.late:
-            return ()
         may_be = self._may_be_late(batch)
         self._late.add(batch.arms, batch.items)
         return ((tables.LATES.put, made.late),) if may_be else self._all_late()
@@ -192,14 +199,16 @@ class BatchWriter:
         if under_way is None:
             return
         last, unordered = next(reversed(under_way), 0), False
-        states = [(n, values[job.STATE]) for n, values in new.items()]
-        states += [(n, str(update.state)) for n, update in batch.change_updates.items()]
-        for n, state in states:
-            unordered = unordered or n < last
-            if state in UNDER_WAY:
+        for n, values in new.items():
+            if values[job.STATE] in UNDER_WAY:
+                unordered = unordered or n < last
                 under_way[n] = None
-            elif n in under_way:
-                del under_way[n]
+        for n, update in batch.change_updates.items():
+            if update.state in UNDER_WAY:
+                unordered = unordered or n < last
+                under_way[n] = None
+            else:
+                under_way.pop(n, 0)
         if unordered and list(under_way) != sorted(under_way):
             self._open = dict.fromkeys(sorted(under_way))
 
@@ -237,15 +246,9 @@ def made_of(batch: Batch, head: tables.AuditHead, newest: int) -> Made:
     newest = max(newest, numbers[-1]) if numbers else newest
     era = job.era_of(newest)
     new = _new_jobs(batch, numbers, era)
-    kinds: list[tuple[tables.Table, Collection[Any]]] = [
-        (tables.FIRSTS, batch.firsts.values()),
-        (tables.PUBLISHED_SEQS, batch.published_seqs.items()),
-        (tables.HANDLES, batch.handles.values()),
-        (tables.PRINCIPALS, batch.principals.items()),
-        (tables.METAS, batch.meta.items()),
-        *((tables.BY_NAME[name], rows.values()) for name, rows in batch.put.items()),
-    ]
-    others = [(table.put, list(map(table.make, rows))) for table, rows in kinds if rows]
+    others = [_rows_of(tables.BY_NAME[name], rows.values()) for name, rows in batch.put.items()]
+    if batch.published_seqs:
+        others.append(_rows_of(tables.PUBLISHED_SEQS, batch.published_seqs.items()))
     if batch.recipes:
         others += _of_recipes(batch)
     if batch.grounds or batch.overrides:
@@ -253,6 +256,10 @@ def made_of(batch: Batch, head: tables.AuditHead, newest: int) -> Made:
     after = tables.AuditHead(*audit_chain(*head, batch.audits))
     late = _late_of(batch) if batch.arms or batch.items else []
     return Made(new, newest, batch.latest_us(), *_updates(batch, new, era), late, others, head, after)
+
+
+def _rows_of(table: tables.Table, rows: Iterable[Any]) -> tuple[Statement, list[Values]]:
+    return table.put, list(map(table.make, rows))
 
 
 def _late_of(batch: Batch) -> list[Values]:
@@ -268,11 +275,13 @@ def _new_numbers(batch: Batch) -> list[int]:
 
 def _new_jobs(batch: Batch, numbers: list[int], era: int) -> dict[int, Values]:
     """The new rows of jobs by their number, in its order: a request, its change and event are one."""
+    if not numbers:
+        return {}
     requests, changes, events, updates = batch.requests, batch.changes, batch.events, batch.change_updates
-    answers = batch.request_updates.items()
-    answered = requests | {n: _answered(requests[n], last) for n, last in answers if n in requests}
-    asked: tuple[Mapping[int, Any], ...] = (answered, changes, updates, events)
-    request_of, change_of, update_of, event_of = (map(rows.get, numbers) for rows in asked)
+    if answers := [(n, last) for n, last in batch.request_updates.items() if n in requests]:
+        requests = requests | {n: _answered(requests[n], last) for n, last in answers}
+    request_of, change_of = map(requests.get, numbers), map(changes.get, numbers)
+    update_of, event_of = map(updates.get, numbers), map(events.get, numbers)
     rows = map(job.added, request_of, change_of, update_of, event_of, repeat(era))
     return dict(zip(numbers, rows, strict=True))
 
@@ -292,13 +301,21 @@ def _of_overrides(batch: Batch) -> Iterable[tuple[Statement, list[Values]]]:
 
 def _updates(batch: Batch, new: Mapping[int, Values], era: int) -> tuple[list[Values], list[Values], list[Values]]:
     """The rows of END, PROGRESSED and ANSWERED."""
-    answers = {n: answer for n, answer in batch.request_updates.items() if n not in new}
-    updates = {n: update for n, update in batch.change_updates.items() if n not in new}
-    events = map(batch.events.get, updates)
-    found = list(zip(updates.values(), events, map(answers.get, updates), strict=True))
-    ends = [job.at_its_end(update, event, answer, era) for update, event, answer in found if answer is not None]
-    progress = [job.progressed(update, event, era) for update, event, answer in found if answer is None]
-    return ends, progress, [job.answered(answer) for n, answer in answers.items() if n not in updates]
+    ends: list[Values] = []
+    progress: list[Values] = []
+    answered: list[Values] = []
+    updates, answers, events = batch.change_updates, batch.request_updates, batch.events
+    for n, update in updates.items():
+        if n not in new:
+            answer = answers.get(n)
+            if answer is None:
+                progress.append(job.progressed(update, events.get(n), era))
+            else:
+                ends.append(job.at_its_end(update, events.get(n), answer, era))
+    for n, answer in answers.items():
+        if n not in new and n not in updates:
+            answered.append(job.answered(answer))
+    return ends, progress, answered
 
 
 def _answered(request: RequestRow, update: RequestUpdate) -> RequestRow:

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from time import monotonic, thread_time
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +15,7 @@ from broker.store.statements import BatchWriter
 from broker.store.tables import AuditHead
 
 T = TypeVar("T")
+W = TypeVar("W")
 Keep = Callable[[Anchor], None]
 """Anchors a commit outside the file, before anybody is told of it."""
 
@@ -78,7 +78,7 @@ class Writer:
 
     def commit(self, batch: Batch) -> Future[None]:
         """Commit a batch; the future ends after the COMMIT, or with a StoreError."""
-        self._last = done = self._thread.submit(self._transact, partial(self._write, batch))
+        self._last = done = self._thread.submit(self._transact, self._write, batch)
         return done
 
     def commit_here(self, batch: Batch) -> Done | None:
@@ -88,7 +88,7 @@ class Writer:
         if self._error is None and not self._begin_at_once():
             return None
         try:
-            self._transact(partial(self._write, batch))
+            self._transact(self._write, batch)
         except StoreError as error:
             return Done(error)
         return DONE
@@ -110,7 +110,7 @@ class Writer:
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run a short piece of work in a transaction of its own; fails with a StoreError."""
-        done: Future[T] = self._thread.submit(self._transact, partial(self._work, work))
+        done: Future[T] = self._thread.submit(self._transact, self._work, work)
         self._last = done
         return done
 
@@ -119,11 +119,11 @@ class Writer:
 
         What a thread made and let go of may stay with it, as free memory that nobody else gets.
         """
-        return self._transact(partial(self._work, work))
+        return self._transact(self._work, work)
 
     def end(self, work: Callable[[sqlite3.Connection], None]) -> Future[None]:
         """As `run`, and write what is late: the last transaction of a clean end."""
-        done = self._thread.submit(self._transact, partial(self._end, work))
+        done = self._thread.submit(self._transact, self._end, work)
         self._last = done
         return done
 
@@ -169,17 +169,17 @@ class Writer:
         with suppress(sqlite3.Error):  # what fails here fails again where it is told
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def _transact(self, work: Callable[[], T]) -> T:
+    def _transact(self, work: Callable[[W], T], what: W) -> T:
         if self._error is not None:
             raise self._error
         begun_s = monotonic() - thread_time()
         try:
             try:
-                result = self._once(work)
+                result = self._once(work, what)
             except Exception as error:
                 if not isinstance(store_error(error), StoreFullError) or not self._make_room():
                     raise
-                result = self._once(work)
+                result = self._once(work, what)
             newest = self._batches.newest
             numbers = (self._epoch, self._batches.commits, newest, newest)
             self._keep(Anchor(self._store, *numbers, *self._batches.head))
@@ -192,14 +192,14 @@ class Writer:
             raise self._error from error
         return result
 
-    def _once(self, work: Callable[[], T]) -> T:
+    def _once(self, work: Callable[[W], T], what: W) -> T:
         """One transaction; nothing of it happened when it fails."""
         self._batches.mark()
         try:
             if not self._connection.in_transaction:
                 self._wait_for_locks(BUSY_MS)
                 self._connection.execute("BEGIN IMMEDIATE")
-            result = work()
+            result = work(what)
             self._connection.execute("COMMIT")
         except Exception:
             self._batches.take_back()

@@ -77,7 +77,7 @@ def test_a_dropped_handle_is_not_put() -> None:
     batch.put_handle(HANDLE)
     batch.drop_handle(1)
     batch.drop_handle(2)
-    assert batch.handles == {}
+    assert batch.put["handle"] == {}
     assert batch.dropped_handles == [1, 2]
 
 
