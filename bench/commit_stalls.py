@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from bench.store_commit import accept, meet, settle
 from bench.ticker import Ticker
@@ -66,10 +67,10 @@ class Commits:
         self._loop_thread = threading.get_ident()
         setattr(writer, "_transact", self._measured)  # noqa: B010 - from outside
 
-    def _measured(self, work: Callable[[], object]) -> object:
+    def _measured(self, work: Callable[[Any], object], what: Any) -> object:
         began, began_s = written(), time.perf_counter()
         try:
-            return self._transact(work)
+            return self._transact(work, what)
         finally:
             self.took_s.append(time.perf_counter() - began_s)
             wrote = written() - began

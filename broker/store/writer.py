@@ -180,9 +180,8 @@ class Writer:
                 if not isinstance(store_error(error), StoreFullError) or not self._make_room():
                     raise
                 result = self._once(work, what)
-            newest = self._batches.newest
-            numbers = (self._epoch, self._batches.commits, newest, newest)
-            self._keep(Anchor(self._store, *numbers, *self._batches.head))
+            done = self._batches
+            self._keep(Anchor(self._store, self._epoch, done.commits, done.newest, done.newest, *done.head))
             self.waited_s = monotonic() - thread_time() - begun_s
             if self._next is not None:
                 call, self._next = self._next, None

@@ -250,6 +250,30 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
+CALLS_ALONE = 405
+"""Of one Set with nothing else under way, its two commits on the loop's thread among them; documents are not."""
+
+
+def test_calls_of_a_set_alone(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    counter = CallCounter()
+
+    async def scenario(plant: Plant) -> None:
+        plant.store._pace = Quick()
+        for number in range(2 * ALONE):
+            await plant.turn(1.0)
+            after = len(plant.link.published)
+            if number >= ALONE:
+                counter.start()
+            plant.send(ARMS[number % len(ARMS)], SET, value(0.5 + number / 1000 + NEW), id=f"alone-{number}")
+            await plant.reply(f"alone-{number}", after)
+            counter.stop()
+
+    play(tmp_path, scenario, arms=ARMS)
+    each = {room: round(count / ALONE, 1) for room, count in counter.rooms.most_common()}
+    record_property("told", f"calls of a Set alone: {counter.total / ALONE:.1f} {each}")
+    assert counter.total / ALONE <= CALLS_ALONE
+
+
 BATCH_CALLS = 1_570
 """Calls of a batch of six slots, at most: about five times those of a Set, for its documents are longer."""
 NEW = 0.000_37
