@@ -60,22 +60,26 @@ class Keys:
     """
 
     _PLACES = (1 << 21) - 1
+    _SPREAD, _BITS = 0x9E37_79B9_7F4A_7C15, (1 << 64) - 1
+    """Spreads keys that lie together."""
 
     def __init__(self) -> None:
         self._bits = bytearray(self._PLACES + 1)
 
     def add(self, keys: Iterable[int]) -> None:
         """These are known from now on."""
-        bits, places = self._bits, self._PLACES
+        bits, places, spread, whole = self._bits, self._PLACES, self._SPREAD, self._BITS
         for key in keys:
-            bits[key >> 4 & places] |= 1 << (key >> 1 & 7)
-            bits[key >> 32 & places] |= 1 << (key >> 29 & 7)
+            at = (key ^ key >> 31) * spread & whole
+            bits[at >> 43] |= 1 << (at >> 40 & 7)
+            bits[at >> 19 & places] |= 1 << (at >> 16 & 7)
 
     def maybe(self, keys: Iterable[int]) -> list[int]:
         """Those that may be known: all that are, and few others."""
-        bits, places = self._bits, self._PLACES
+        bits, places, spread, whole = self._bits, self._PLACES, self._SPREAD, self._BITS
         return [
             key
             for key in keys
-            if bits[key >> 4 & places] >> (key >> 1 & 7) & 1 and bits[key >> 32 & places] >> (key >> 29 & 7) & 1
+            if bits[(at := (key ^ key >> 31) * spread & whole) >> 43] >> (at >> 40 & 7) & 1
+            and bits[at >> 19 & places] >> (at >> 16 & 7) & 1
         ]

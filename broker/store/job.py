@@ -11,7 +11,7 @@ those of a lower revision or seq of the arm. Where one is not that of the number
 """
 
 import zlib
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -53,6 +53,8 @@ No flip of one bit makes one of them of another.
 SETTLED = State.SETTLED.value
 _SEAL = 8
 """Bytes of a hash."""
+_DIGITS, _NUMBER = 7, 24
+"""Digits at the end of an id that are a number in its key, and the bits of that."""
 
 ADD = insert(TABLE, COLUMNS)
 END = update(TABLE, ("state", "seq", "seq_era", "ended", "reply_open", "reply"), ("n",))
@@ -100,9 +102,19 @@ def era_of(n: int) -> int:
 
 
 def key_of(user: str, conn: str, request_id: str) -> int:
-    """What a request is found by, above 0; those of two requests may be the same."""
-    name = f"{user}/{conn}/{request_id}".encode("utf-8", "backslashreplace")
-    return int.from_bytes(blake2b(name, digest_size=_SEAL).digest(), "big") >> 1 | 1
+    """What a request is found by, above 0; those of two requests may be the same.
+
+    A hash of all but the last digits of its name, then the number that these are: ids that count have keys that lie
+    together in the index, and the requests of a moment are in few pages of it.
+    """
+    stem = request_id.rstrip("0123456789")
+    return _stem_of(user, conn, stem) | int(request_id[len(stem) :][-_DIGITS:] or "0")
+
+
+@lru_cache(maxsize=4096)
+def _stem_of(user: str, conn: str, stem: str) -> int:
+    name = f"{user}/{conn}/{stem}".encode("utf-8", "backslashreplace")
+    return (int.from_bytes(blake2b(name, digest_size=_SEAL).digest(), "big") >> _NUMBER + 1 | 1) << _NUMBER
 
 
 @cache

@@ -16,6 +16,7 @@ from broker.store.eras_migration import ERAS_FUNCTIONS, ERAS_MIGRATION
 from broker.store.errors import StoreBrokenError, StoreVersionError
 from broker.store.fleet_migration import FLEET_MIGRATION
 from broker.store.jobs_migration import JOBS_FUNCTIONS, JOBS_MIGRATION
+from broker.store.keys_migration import KEYS_FUNCTIONS, KEYS_MIGRATION
 from broker.store.transaction import transaction
 
 log = structlog.get_logger()
@@ -169,11 +170,13 @@ _VERSION_8 = (
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, JOBS_MIGRATION, FLEET_MIGRATION,
-    _VERSION_8, ERAS_MIGRATION,
+    _VERSION_8, ERAS_MIGRATION, KEYS_MIGRATION,
 )  # fmt: skip
 """Statements that lead to version 1, 2, ...; a released one is never edited."""
 
-FUNCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (*SQL_FUNCTIONS, *JOBS_FUNCTIONS, *ERAS_FUNCTIONS)
+FUNCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    *SQL_FUNCTIONS, *JOBS_FUNCTIONS, *ERAS_FUNCTIONS, *KEYS_FUNCTIONS,
+)  # fmt: skip
 """What the statements of this program call, by name."""
 JOBS_VERSION = 6
 """The version from which on a request, its change and event are one row."""

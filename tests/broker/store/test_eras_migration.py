@@ -45,7 +45,7 @@ def test_all_that_it_told_is_told(data: Path, told: dict[str, Any]) -> None:
         assert (plain(events.events), events.missing) == (told["events"][arm], [])
         assert plain(store.events(arm, 20, 4, MANY).events) == told["events"][arm][20:24]
     for n, row in told["requests"].items():
-        assert plain(store.request(int(n))) == row
+        assert plain(store.request(int(n))) == {**row, "key": job.key_of(row["user"], row["conn"], row["id"])}
     store.close()
 
 

@@ -1,6 +1,9 @@
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from hashlib import sha256
+
+import pytest
 
 from broker.store.digest import Keys
 from broker.store.job import key_of
@@ -31,8 +34,40 @@ async def test_keys_that_are_no_numbers_leave_each_to_be_looked_for(
         assert read_keys(damaged._connection) is None
 
 
-def test_few_new_keys_are_taken_for_known_ones() -> None:
-    known, names = Keys(), [key_of("u", "c", str(number)) for number in range(120_000)]
-    known.add(names[:100_000])
-    assert known.maybe(names[:100_000]) == names[:100_000]
-    assert len(known.maybe(names[100_000:])) < 20_000 / 2_000
+def counted(client: int, number: int) -> int:
+    return key_of("u", f"plc-{client}", f"{client % 7}-{number:06d}")
+
+
+def random_id(number: int) -> int:
+    return key_of("u", "c", sha256(b"%d" % number).hexdigest()[:32])
+
+
+ONE = [counted(1, number) for number in range(120_000)]
+MANY = [counted(client, number) for number in range(2_400) for client in range(50)]
+RANDOM = [random_id(number) for number in range(120_000)]
+
+
+@pytest.mark.parametrize("keys", [ONE, MANY, RANDOM], ids=["one counter", "many counters", "random ids"])
+def test_few_new_keys_are_taken_for_known_ones(keys: list[int]) -> None:
+    known = Keys()
+    known.add(keys[:100_000])
+    assert known.maybe(keys[:100_000]) == keys[:100_000]
+    assert len(known.maybe(keys[100_000:])) < 20_000 / 2_000
+
+
+@pytest.mark.parametrize("stem", ["", "7-", "a" * 57, "ü", "\udc80-"])
+def test_keys_of_ids_that_count_follow_each_other(stem: str) -> None:
+    keys = [key_of("alice", "plc-3", f"{stem}{number:07d}") for number in range(9_990, 10_010)]
+    assert keys == list(range(keys[0], keys[0] + 20))
+    assert 0 < keys[0] < 2**63 - 20
+    assert key_of("alice", "plc-4", f"{stem}0009990") not in keys
+
+
+def test_of_a_long_number_the_last_digits_count() -> None:
+    assert key_of("u", "c", "12345678901234") - key_of("u", "c", "0") == 8_901_234
+    assert key_of("u", "c", "٣") == key_of("u", "c", "٣0") > 0  # a digit of another script is text
+
+
+def test_ids_without_a_number_have_keys_of_their_own() -> None:
+    assert len(set(RANDOM)) == len(RANDOM)
+    assert max(RANDOM) < 2**63
