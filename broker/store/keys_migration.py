@@ -25,10 +25,10 @@ def _accepted(key: Any, blob: Any) -> Any:
     return blob if values is None else bytes(sealed(values))
 
 
-KEYS_FUNCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (("v10_key", _key), ("v10_accepted", _accepted))
+KEYS_FUNCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (("counted_key", _key), ("counted_accepted", _accepted))
 
 KEYS_MIGRATION = (
     "DROP INDEX job_key",
-    "UPDATE job SET key = v10_key(key, accepted), accepted = v10_accepted(key, accepted) WHERE key <> 0",
+    "UPDATE job SET key = counted_key(key, accepted), accepted = counted_accepted(key, accepted) WHERE key <> 0",
     "CREATE INDEX job_key ON job (key) WHERE key <> 0",
 )

@@ -18,7 +18,7 @@ from tests.virtual_plant import Plant, play
 SET = "SetTwistLinearSoftLimit"
 ARMS = tuple(f"r{number}" for number in range(32))
 SETS = 64
-LOOP_CALLS, WRITER_CALLS, STATEMENTS = 262, 5, 0.3
+LOOP_CALLS, WRITER_CALLS, STATEMENTS = 260, 5, 0.3
 """Of one Set, at most; the documents that follow on timers are counted in as far as they fall into the time."""
 COUNTING, COUNTING_SHARE = ("broker/record/traffic.py", "broker/histogram.py"), 0.02
 """What is counted for metrics, and how much of all calls that may be: those into it and all that it makes."""
@@ -250,7 +250,7 @@ def test_turns_of_the_loop_for_one_set(tmp_path: Path, pace: type[Pace], most: i
     play(tmp_path, scenario)
 
 
-CALLS_ALONE = 405
+CALLS_ALONE = 402
 """Of one Set with nothing else under way, its two commits on the loop's thread among them; documents are not."""
 
 

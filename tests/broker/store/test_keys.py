@@ -38,13 +38,13 @@ def counted(client: int, number: int) -> int:
     return key_of("u", f"plc-{client}", f"{client % 7}-{number:06d}")
 
 
-def random_id(number: int) -> int:
-    return key_of("u", "c", sha256(b"%d" % number).hexdigest()[:32])
+def random_text(number: int) -> str:
+    return sha256(b"%d" % number).hexdigest()[:32]
 
 
 ONE = [counted(1, number) for number in range(120_000)]
 MANY = [counted(client, number) for number in range(2_400) for client in range(50)]
-RANDOM = [random_id(number) for number in range(120_000)]
+RANDOM = [key_of("u", "c", random_text(number)) for number in range(120_000)]
 
 
 @pytest.mark.parametrize("keys", [ONE, MANY, RANDOM], ids=["one counter", "many counters", "random ids"])
@@ -71,3 +71,29 @@ def test_of_a_long_number_the_last_digits_count() -> None:
 def test_ids_without_a_number_have_keys_of_their_own() -> None:
     assert len(set(RANDOM)) == len(RANDOM)
     assert max(RANDOM) < 2**63
+
+
+KEPT, NEW = 20_000, 64
+
+
+@pytest.mark.parametrize(
+    ("id_of", "most"), [("7-{:06d}".format, 16), (lambda n: sha256(b"%d" % n).hexdigest()[:32], 80)]
+)
+async def test_requests_whose_ids_count_are_in_few_pages_of_the_index(
+    id_of: Callable[[int], str],
+    most: int,
+    reopen: Callable[[], Store],
+    committed: Callable[[Store], Awaitable[None]],
+    make_request: Callable[..., RequestRow],
+) -> None:
+    """Of a store of 20,000 requests; random ids, of which each needs another page, show what is counted."""
+    store = reopen()
+    for n in range(1, KEPT + NEW + 1):
+        conn = f"plc-{n % 2}"
+        store.batch.add_request(make_request(n, conn=conn, id=id_of(n), key=key_of("alice", conn, id_of(n))))
+        if n == KEPT:
+            await committed(store)
+            store._writer._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    await committed(store)
+    written = store._path.with_name(f"{store._path.name}-wal").stat().st_size // (24 + 4096)
+    assert most // 2 < written <= most
