@@ -238,13 +238,13 @@ class Replies:
             end = batch.change_updates.get(job.n)
             says_row = (
                 reply.stage is _APPLIED and reply.result is EMPTY and end is not None and end.seq == reply.seq
-                and end.settled_at_us == reply.at_us and not (reply.warnings or reply.plan or reply.until_us)
+                and end.settled_at_us == reply.at_us and not (reply.plan or reply.until_us)
             )  # fmt: skip
-            batch.update_request(
-                RequestUpdate(
-                    n=job.request_n, outcome=outcome, reply_open=owed, rev=rev, applied_rev=reply.rev if says_row else 0
-                )
-            )
+            update = RequestUpdate(
+                n=job.request_n, outcome=outcome, reply_open=owed, rev=rev,
+                applied_rev=reply.rev if says_row else 0, warnings=reply.warnings,
+            )  # fmt: skip
+            batch.update_request(update)
         if first is not None:
             given, payload = (self._for_waiter(first, reply), None) if first.warnings else (reply, outcome)
             if settled:

@@ -1,9 +1,9 @@
 """The table of jobs, declared once: a row for a request, its change and the event of that, as far as there are any.
 
-`accepted` is what was asked, `ended` how far it got, `reply` what was answered: of a change that took effect as it was
-asked its revision alone. Each blob repeats the columns that it belongs to, and ends with a hash of all of it. `ended`
-is missing while a change is as it was accepted. A new field is appended to RequestRow or ChangeRow and to its list
-here: older rows have its default.
+`accepted` is what was asked, `ended` how far it got, `reply` what was answered: of a change that took effect its
+revision and warnings alone. Each blob repeats the columns that it belongs to, and ends with a hash of all of it.
+`ended` is missing while a change is as it was accepted. A new field is appended to RequestRow or ChangeRow and to its
+list here: older rows have its default.
 
 `rev_era` and `seq_era` tell in which era (`era_of`) the revision and the seq were given, 0 of none: the indexes by
 which an arm's changes and events are found begin with them, so that all that is new lies together. They are never below
@@ -16,8 +16,10 @@ from hashlib import blake2b
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import astuple
 
 from broker.life import State
+from broker.store.outcome import applied
 from broker.store.rows import (
     ChangeRow,
     ChangeUpdate,
@@ -30,10 +32,7 @@ from broker.store.rows import (
     Terms,
 )
 from broker.store.seals import DIFFERS, Statement, Values, insert, shown, update
-from schema.codecs.json_codec import JsonCodec
-from schema.envelope import Reply, Stage
 from schema.events import event_topic
-from schema.messages import Empty
 
 TABLE = "job"
 COLUMNS = (
@@ -73,7 +72,6 @@ _OWN_ERA, _TOLD, _TOLD_ERA = 14, 9, 7
 _PARTS, _BEFORE, _SLOTTED = 6, 5, 7
 """Where the parts of an event stand in it; in these, what was there before, and whether they tell of values."""
 _encode = msgspec.msgpack.Encoder().encode
-_encode_reply = JsonCodec().encode_reply
 _decode = msgspec.msgpack.Decoder().decode
 
 
@@ -205,19 +203,15 @@ def answered(update: RequestUpdate) -> Values:
 def at_its_end(update: ChangeUpdate, event: EventRow | None, reply: RequestUpdate, era: int) -> Values:
     """The values of END."""
     state, seq, seq_era, ended = _ended(update, event, era)
-    body = _encode((update.n, reply.rev, reply.applied_rev or reply.outcome))
+    said: Any = reply.applied_rev or reply.outcome
+    if reply.applied_rev and reply.warnings:
+        said = (reply.applied_rev, *map(astuple, reply.warnings))
+    body = _encode((update.n, reply.rev, said))
     owed = 0 if not reply.reply_open else OWED_WITH_EVENT if seq else OWED
     return (state, seq, seq_era, ended, owed, bytearray(body + blake2b(body, digest_size=_SEAL).digest()), update.n)
 
 
 # ------------------------------------------------------------------ reading rows
-
-
-def applied(bare_id: str, arm: str, method: str, rev: int, seq: int, at_us: int) -> bytes:
-    """The outcome of a change that took effect as it was asked."""
-    stage, result = Stage.APPLIED, Empty()
-    reply = Reply(bare_id, arm, method, ok=True, stage=stage, final=True, rev=rev, seq=seq, at_us=at_us, result=result)
-    return _encode_reply(reply)
 
 
 def _told_era(told: Any, era: int) -> int:
@@ -266,7 +260,8 @@ class Job:
         if not self.tells or self.accepted[9] is None:
             return None
         bare_id, method, at_us = self.accepted[9][0], self.accepted[8], self.ended[5]
-        return rev, applied(bare_id, values[ARM], method, outcome, values[SEQ], at_us)
+        applied_rev, *warnings = outcome if isinstance(outcome, list) else (outcome,)
+        return rev, applied(bare_id, values[ARM], method, applied_rev, values[SEQ], at_us, warnings)
 
     @property
     def n(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from broker.life import State
+from schema.envelope import Warned
 
 
 class Damage(msgspec.Struct, frozen=True, order=True):
@@ -109,8 +110,8 @@ class RequestRow(msgspec.Struct, kw_only=True, gc=False):
 class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The new outcome of request `n`, whose change says whether it is the last one.
 
-    `applied_rev` above 0: the outcome tells that the change took effect, with this revision, and nothing more that its
-    row does not say at its end; it is put together when it is read (`job.applied`).
+    `applied_rev` above 0: the outcome tells that the change took effect, with this revision and `warnings`, and nothing
+    more that its row does not say at its end; it is put together when it is read (`outcome.applied`).
     """
 
     n: int
@@ -118,6 +119,7 @@ class RequestUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reply_open: bool
     rev: int
     applied_rev: int = 0
+    warnings: tuple[Warned, ...] = ()
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -55,6 +55,7 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     (SET, value(0.25)),
     (SET, value(0.123_456_789)),
     (SET, value(99.0)),
+    ("SetJointSpeedSoftLimits", {"control_mode": "ANGULAR_TRAJECTORY", "joint_speed_soft_limits": [13.0] * 7}),
     ("SetPayloadInformation", {"payload_mass": 0.5}),
     ("ResetTwistLinearSoftLimit", MODE),
     ("SetJointSafety", {"joints": {"joint_2": GAINS}}),
@@ -77,7 +78,9 @@ def test_the_store_tells_each_reply_as_it_was_given(tmp_path: Path) -> None:
             assert json.dumps(json.loads(row.outcome)) == json.dumps(each.document)
         blobs = plant.store._connection.execute("SELECT reply FROM job WHERE key <> 0 ORDER BY n")
         whole = [isinstance(opened(blob)[2], bytes) for (blob,) in blobs]
-        assert whole == [False, False, False, True, False, True, True, True]
+        assert whole == [False, False, False, True, False, False, True, True, True]
+        warned = [[warning["name"] for warning in each.document["warnings"]] for each in told]
+        assert warned[4] == ["ROUNDED"]
 
     play(tmp_path, scenario)
 
