@@ -1,6 +1,6 @@
 """What one transaction will hold, gathered on the event loop."""
 
-from collections.abc import Callable, Hashable, Mapping, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -216,12 +216,8 @@ class Batch(FleetRows):
 
     def latest_us(self) -> int:
         """The latest time in it."""
-        handles = self.put.get("handle")
-        return (
-            max([super().latest_us(), *(row.last_seen_us for row in handles.values())])
-            if handles
-            else super().latest_us()
-        )
+        handles: Iterable[HandleRow] = self.put.get("handle", {}).values()
+        return max([super().latest_us(), *(row.last_seen_us for row in handles)])
 
     def drop_handle(self, identifier: int) -> None:
         """Remove a handle; harmless when there is none."""

@@ -147,7 +147,7 @@ class BatchWriter:
             done, left = done + size, left - size
 
     def _statements(self, batch: Batch, made: Made) -> list[tuple[Statement, Sequence[Values]]]:
-        """Statements in their order, each with rows."""
+        """Statements in their order, with rows; none for what the batch does not hold."""
         found: list[tuple[Statement, Sequence[Values]]] = []
         if made.late:
             found += self._of_arms(batch, made)

@@ -195,6 +195,7 @@ async def test_a_full_queue_is_busy_and_the_same_id_counts_later(
 
 async def test_a_reconnect_without_a_change_tells_nothing(connect: ClientMaker, arm: str) -> None:
     client = await connect(f"evt/{arm}/#", f"state/{arm}/presence")
+    await client.document(f"state/{arm}/presence", lambda document: document["state"] == "online")  # it was retained
     for _ in range(2):
         await fault(client, arm, "offline")
         await client.document(f"state/{arm}/presence", lambda document: document["state"] == "offline")
