@@ -193,6 +193,7 @@ class GroupCommit(PlanReader):
         """The request of that name with its latest outcome, committed or not."""
         row = self.known_uncommitted((user, conn, request_id))
         new = self._keys is not None and not self._keys.maybe((key_of(user, conn, request_id),))
+        new = new and not self._is_left(user, conn, request_id)
         if row is None and not new and (row := self.find(user, conn, request_id)) is not None:
             row = self._latest(row)
         return row
@@ -204,9 +205,10 @@ class GroupCommit(PlanReader):
         used = self.used(maybe) if maybe else ()
         opened, committing = self.batch.request_numbers, self._committing
         under_way = {} if committing is None else committing.request_numbers
-        return {
+        found = {
             name: key for key, name in asked.items() if key not in used and name not in opened and name not in under_way
         }
+        return {name: key for name, key in found.items() if not self._is_left(*name)} if self._left else found
 
     def known_uncommitted(self, key: RequestKey) -> RequestRow | None:
         """As `known`, where nothing that is committed has that name."""

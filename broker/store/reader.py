@@ -25,6 +25,7 @@ from broker.store.eras import (
     Eras,
 )
 from broker.store.errors import RowDamagedError
+from broker.store.keys_migration import left_keys, old_key_of
 from broker.store.rows import (
     ChangeRow,
     Damage,
@@ -77,6 +78,8 @@ class Reader:
 
     def __init__(self, path: Path) -> None:
         self._connection = connect_reader(path)
+        self._left = left_keys(self._connection)
+        """Old keys of damaged requests."""
         self.on_damage: Callable[[Damage], None] = lambda _: None
         self.body_of: Callable[[ChangeRow | None, EventRow], bytes] = stored_body
         """Makes the body of an event whose row holds only the parts of it."""
@@ -96,9 +99,15 @@ class Reader:
                 damaged = Damage("job", "", name, DIFFERS)
             elif (row.user, row.conn, row.id) == (user, conn, request_id):
                 return row
+        if self._is_left(user, conn, request_id):
+            damaged = Damage("job", "", name, DIFFERS)
         if damaged is not None:
             raise self._damaged(damaged)
         return None
+
+    def _is_left(self, user: str, conn: str, request_id: str) -> bool:
+        """Whether a request of that name was damaged when keys were reckoned anew."""
+        return bool(self._left) and old_key_of(user, conn, request_id) in self._left
 
     def used(self, keys: Collection[int]) -> set[int]:
         """Those of some keys (`job.key_of`) that there may be a request of; all where that cannot be read."""

@@ -222,9 +222,10 @@ async def test_groups_plans_and_changes_with_an_end_are_shown_as_the_service_tel
         Client(mosquitto.port, service.root, "ann", "ann") as ann,
         page_served(mosquitto.url, "--root", ROOT) as web,
     ):
-        await ann.subscribe("svc/+")
+        await ann.subscribe("svc/+", "state/r001/config")
         await online(ann, 1)
-        await ann.change("r001", SET, limit(0.2), valid_for_ms=600_000, reason=MARKUP)
+        seq = (await ann.change("r001", SET, limit(0.2), valid_for_ms=600_000, reason=MARKUP))["seq"]
+        await ann.take(lambda one: one.topic == "state/r001/config" and not one.retained and one.document["seq"] >= seq)
         slower = {"method": SET, "params": limit(0.3), "on_failure": "pause", "canary": ["r002"], "pause_after": [0]}
         plan = (await ann.change("@all", "Rollout", slower, reason=MARKUP))["result"]["plan"]
         page = await opened(chromium, web.address, 3)

@@ -76,9 +76,7 @@ def test_ids_without_a_number_have_keys_of_their_own() -> None:
 KEPT, NEW = 20_000, 64
 
 
-@pytest.mark.parametrize(
-    ("id_of", "most"), [("7-{:06d}".format, 16), (lambda n: sha256(b"%d" % n).hexdigest()[:32], 80)]
-)
+@pytest.mark.parametrize(("id_of", "most"), [("7-{:06d}".format, 16), (random_text, 80)])
 async def test_requests_whose_ids_count_are_in_few_pages_of_the_index(
     id_of: Callable[[int], str],
     most: int,

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from broker.store import job
+from broker.store.errors import RowDamagedError
 from broker.store.store import FILE, Store
 from tests.broker.store.old_stores import told_of, unpacked
 
@@ -63,3 +64,19 @@ def test_rows_that_are_damaged_stay_so(data: Path, damage: str) -> None:
     store.close()
     with closing(sqlite3.connect(data / FILE)) as connection:
         assert connection.execute("SELECT key, accepted FROM job WHERE n = 7").fetchone() == before
+
+
+def test_a_repeat_of_a_damaged_request_is_not_taken_for_a_new_one(data: Path) -> None:
+    """As before the migration: nobody knows what came of it."""
+    with closing(sqlite3.connect(data / FILE, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE job SET {FLIPPED} WHERE n IN (7, 45)")  # noqa: S608 - of this test
+    for _ in ("migrated", "opened again"):
+        store = Store.open(data, lambda: NOW_US)
+        store.load()
+        names = [(told["user"], told["conn"], told["id"]) for told in told_of(data)["requests"].values()]
+        assert store.unused([*names, ("alice", "plc-3", "7-000040")]).keys() == {("alice", "plc-3", "7-000040")}
+        for n in (7, 45):
+            with pytest.raises(RowDamagedError, match="/".join(names[n - 1])):
+                store.known(*names[n - 1])
+        assert store.known(*names[7]) is not None
+        store.close()
